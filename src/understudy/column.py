@@ -1,0 +1,264 @@
+"""Public facts about one column, checked when they are stated.
+
+A fact counts as public because a person declared it (`source = "declared"`). A fact drafted
+from the rows (`"data"`) is private until a person has reviewed it; one bought by discovery
+(`"bought"`) has been paid for out of the release's ε.
+"""
+
+import datetime as dt
+import math
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import NoReturn, TypeAlias
+
+from understudy.domain import repeated
+from understudy.errors import SchemaError, listed
+
+Number: TypeAlias = int | float | dt.date | dt.datetime
+"""A value of an integer, real, date or datetime column."""
+Label: TypeAlias = str | int
+"""A value of a categorical or ordinal column."""
+
+LARGEST_INTEGER = 2**53
+"""Integers up to here are exact in every engine, also where they pass through a double."""
+MOST_BINS = 2**16
+FORMAT_MARKS = " -_:/,."
+"""What may stand between the parts of a date: characters that every engine takes alike."""
+WHITESPACE = " \t\n\r\v\f"
+"""Stripped from both ends of text cells and of declared categories."""
+
+
+class Kind(StrEnum):
+    """What a column's values are."""
+
+    CATEGORICAL = "categorical"
+    ORDINAL = "ordinal"
+    BOOLEAN = "boolean"
+    INTEGER = "integer"
+    REAL = "real"
+    DATE = "date"
+    DATETIME = "datetime"
+
+    @property
+    def listed(self) -> bool:
+        """Whether values come from a list of categories."""
+        return self in {Kind.CATEGORICAL, Kind.ORDINAL}
+
+    @property
+    def numeric(self) -> bool:
+        """Whether values lie between bounds."""
+        return self in {Kind.INTEGER, Kind.REAL, Kind.DATE, Kind.DATETIME}
+
+
+class Role(StrEnum):
+    """What a column is for; `id` and `drop` columns are never coded nor released."""
+
+    FEATURE = "feature"
+    TARGET = "target"
+    PROTECTED = "protected"
+    ADMISSIBLE = "admissible"
+    ID = "id"
+    DROP = "drop"
+
+
+class Source(StrEnum):
+    """Who says so."""
+
+    DECLARED = "declared"
+    DATA = "data"
+    BOUGHT = "bought"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Column:
+    """The public facts about one column.
+
+    >>> Column(name="age", kind=Kind.INTEGER, bounds=(0, 120), bins=24, null=False).silent
+    ()
+    >>> Column(name="job", kind=Kind.CATEGORICAL).silent
+    ('categories', 'null')
+    """
+
+    name: str
+    kind: Kind
+    categories: tuple[Label, ...] | None = None
+    """All values, strings or integers; for an ordinal column from lowest to highest."""
+    categories_file: str | None = None
+    """The public code list that `categories` was read from, as the schema file names it."""
+    other: str | None = None
+    """The label of a cell of its own for values outside `categories`; without it they count
+    as missing."""
+    bounds: tuple[Number, Number] | None = None
+    """Least and greatest value, both included; what lies outside moves to the nearer one."""
+    bins: int | None = None
+    """How many bins of equal width to cut the bounds into."""
+    edges: tuple[Number, ...] | None = None
+    """Bin edges in place of `bins`: each bin holds its left edge, the last one both."""
+    atoms: tuple[Number, ...] = ()
+    """Values that many records share, such as 0 in capital gains; each is a cell of its own."""
+    null: bool | None = None
+    """Whether cells may be missing; None leaves it open."""
+    format: str | None = None
+    """How a text column writes its dates, such as %d.%m.%Y; ISO 8601 without it."""
+    role: Role = Role.FEATURE
+    source: Source = Source.DECLARED
+
+    def __post_init__(self) -> None:
+        if not self.name:
+            msg = "A column needs a name."
+            raise SchemaError(msg)
+        self._check_categories()
+        self._check_numbers()
+        if self.format is not None:
+            self._check_format()
+
+    @property
+    def coded(self) -> bool:
+        """Whether the column is encoded and released at all."""
+        return self.role not in {Role.ID, Role.DROP}
+
+    @property
+    def silent(self) -> tuple[str, ...]:
+        """The facts that an encoding needs and nobody has stated."""
+        if not self.coded:
+            return ()
+        facts = []
+        if self.kind.listed and self.categories is None:
+            facts.append("categories")
+        if self.kind.numeric and self.bounds is None:
+            facts.append("bounds")
+        if self.null is None:
+            facts.append("null")
+        return tuple(facts)
+
+    def _refuse(self, message: str) -> NoReturn:
+        where = f"Column {self.name!r}: "
+        raise SchemaError(where + message)
+
+    def _check_categories(self) -> None:
+        if self.kind.listed:
+            if self.categories is not None:
+                self._check_labels(self.categories)
+            if self.other is not None:
+                self._check_other(self.other)
+        elif self.categories is not None or self.other is not None:
+            self._refuse(
+                f"categories and other belong to categorical and ordinal columns, and this one "
+                f"is {self.kind}. Remove them or change the kind."
+            )
+
+    def _check_labels(self, labels: tuple[Label, ...]) -> None:
+        if not labels:
+            self._refuse("the category list is empty; list the values or leave the fact out.")
+        if all(isinstance(label, str) for label in labels):
+            labels = tuple(str(label).strip(WHITESPACE) for label in labels)
+            object.__setattr__(self, "categories", labels)
+            if any(not label or "\0" in str(label) for label in labels):
+                self._refuse("a category may not be empty: an empty cell is a missing one.")
+        elif any(type(label) is not int for label in labels):
+            self._refuse("categories must be all strings or all integers.")
+        elif any(abs(int(label)) > LARGEST_INTEGER for label in labels):
+            self._refuse("integer categories must lie within ±2**53; use strings beyond that.")
+        twice = repeated(str(label) for label in labels)
+        if twice:
+            self._refuse(f"categories repeated: {listed(twice)}. List each once.")
+
+    def _check_other(self, other: str) -> None:
+        labels = self.categories or ()
+        other = other.strip(WHITESPACE)
+        object.__setattr__(self, "other", other)
+        if any(isinstance(label, int) for label in labels):
+            self._refuse("an 'other' label needs categories that are strings.")
+        if not other or other in labels:
+            self._refuse("the label of 'other' must be non-empty and not itself a category.")
+
+    def _check_numbers(self) -> None:
+        given = {
+            "bounds": self.bounds,
+            "bins": self.bins,
+            "edges": self.edges,
+            "atoms": self.atoms or None,
+        }
+        if not self.kind.numeric:
+            wrong = [name for name, value in given.items() if value is not None]
+            if wrong:
+                self._refuse(
+                    f"{listed(wrong)} belong to integer, real, date and datetime columns, and "
+                    f"this one is {self.kind}. Remove them or change the kind."
+                )
+            return
+        for fact in ("bounds", "edges", "atoms"):
+            values = getattr(self, fact)
+            if values is not None:
+                checked = tuple(self._number(value, fact) for value in values)
+                object.__setattr__(self, fact, checked)
+        self._check_edges()
+        self._check_bounds()
+        if len(set(self.atoms)) < len(self.atoms):
+            self._refuse("atoms repeated. List each once.")
+
+    def _check_edges(self) -> None:
+        if self.edges is None:
+            return
+        if self.bins is not None:
+            self._refuse("give bins or edges, not both.")
+        if len(self.edges) < 2:  # noqa: PLR2004 - a bin has two ends
+            self._refuse("edges needs at least two values.")
+        if any(not left < right for left, right in zip(self.edges, self.edges[1:], strict=False)):  # type: ignore[operator]
+            self._refuse("edges must increase from each to the next.")
+        ends = (self.edges[0], self.edges[-1])
+        if self.bounds is None:
+            object.__setattr__(self, "bounds", ends)
+        elif self.bounds != ends:
+            self._refuse(
+                "the first and last edge must equal the bounds; drop one of the two facts."
+            )
+
+    def _check_bounds(self) -> None:
+        if self.bins is not None and not 1 <= self.bins <= MOST_BINS:
+            self._refuse(f"bins is {self.bins}; it must lie between 1 and {MOST_BINS:,}.")
+        if self.edges is not None and len(self.edges) > MOST_BINS:
+            self._refuse(f"at most {MOST_BINS:,} edges can be used.")
+        if self.bounds is None:
+            return
+        if len(self.bounds) != 2:  # noqa: PLR2004 - least and greatest
+            self._refuse("bounds are two values, the least and the greatest.")
+        least, greatest = self.bounds
+        if least > greatest:  # type: ignore[operator]
+            self._refuse(f"bounds are reversed: {least} is greater than {greatest}. Swap them.")
+        if self.kind is Kind.REAL and least == greatest:
+            self._refuse("bounds of a real column must differ.")
+
+    def _number(self, value: object, fact: str) -> Number:
+        """The value in this column's own type, or a refusal."""
+        if self.kind is Kind.DATETIME and isinstance(value, dt.datetime):
+            naive = value.astimezone(dt.UTC).replace(tzinfo=None) if value.tzinfo else value
+            return naive.replace(microsecond=0)
+        if self.kind is Kind.DATETIME and isinstance(value, dt.date):
+            return dt.datetime(value.year, value.month, value.day)  # noqa: DTZ001 - naive as the column
+        if self.kind is Kind.DATE and isinstance(value, dt.date):
+            return value.date() if isinstance(value, dt.datetime) else value
+        if self.kind in {Kind.INTEGER, Kind.REAL} and type(value) in {int, float}:
+            number = float(value)  # type: ignore[arg-type]
+            if not math.isfinite(number):
+                self._refuse(f"{fact} must be finite.")
+            if self.kind is Kind.REAL:
+                return number
+            if not number.is_integer() or abs(number) > LARGEST_INTEGER:
+                self._refuse(f"{fact} of an integer column must be integers within ±2**53.")
+            return int(number)
+        article = "an" if self.kind is Kind.INTEGER else "a"
+        return self._refuse(f"{fact} must hold values of {article} {self.kind} column.")
+
+    def _check_format(self) -> None:
+        if self.kind not in {Kind.DATE, Kind.DATETIME}:
+            self._refuse("format belongs to date and datetime columns.")
+        first, *pieces = str(self.format).split("%")
+        directives = [piece[:1] for piece in pieces]
+        between = first + "".join(piece[1:] for piece in pieces)
+        if not all(mark.isalnum() or mark in FORMAT_MARKS for mark in between):
+            self._refuse(f"between its parts, format may use letters, digits and {FORMAT_MARKS!r}.")
+        if set(directives) - set("YmdHMS") or repeated(directives):
+            self._refuse("format may use %Y %m %d %H %M %S, each once, and plain characters.")
+        if not set("Ymd") <= set(directives):
+            self._refuse("format must contain %Y, %m and %d.")

@@ -1,0 +1,168 @@
+"""The rules' operations on Arrow and NumPy arrays."""
+
+import re
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+from numpy.typing import NDArray
+
+from understudy.column import LARGEST_INTEGER, WHITESPACE
+from understudy.encode.ops import (
+    LONGEST_NUMBER,
+    MOMENT_PARTS,
+    NUMBER,
+    MomentPattern,
+    Storage,
+    Value,
+)
+from understudy.errors import SourceError
+
+
+class ArrowOps:
+    """Reads Arrow columns; everything after reading is NumPy. Unknown is null or NaN."""
+
+    def text(self, value: Value, storage: Storage) -> Value:
+        """Text as it stands, whole numbers without a point."""
+        if storage is Storage.TEXT:
+            return value
+        if storage is Storage.INTEGER:
+            return pc.cast(value, pa.string())
+        if storage is Storage.BOOLEAN:
+            return pc.if_else(value, "true", "false")
+        return self.whole_text(self.number(value, storage))
+
+    def number(self, value: Value, storage: Storage) -> NDArray[np.float64]:
+        """A finite double."""
+        if storage is Storage.TEXT:
+            fits = pc.and_(
+                pc.match_substring_regex(value, NUMBER),
+                pc.less_equal(pc.utf8_length(value), LONGEST_NUMBER),
+            )
+            plain = pc.utf8_ltrim(pc.utf8_trim(value, WHITESPACE), "+")
+            value = pc.if_else(fits, plain, None)
+        if storage is Storage.BOOLEAN:
+            value = pc.cast(value, pa.uint8())
+        # Not the default "safe" cast, which raises on integers beyond 2**53.
+        doubles = _numpy(pc.cast(value, pa.float64(), safe=False))
+        return np.where(np.isfinite(doubles), doubles, np.nan)
+
+    def moment(self, value: Value, storage: Storage) -> NDArray[np.float64]:
+        """Seconds since 1970-01-01 of a stored date or timestamp, a whole double."""
+        if storage is Storage.DATE:
+            return _numpy(pc.cast(pc.cast(value, pa.date32()), pa.int32())) * 86400.0
+        # Whole seconds are split off in integers: nanoseconds do not fit a double.
+        ticks = {"s": 1, "ms": 10**3, "us": 10**6, "ns": 10**9}[value.type.unit]
+        seconds = _numpy_integers(pc.cast(value, pa.int64())) // ticks
+        return np.where(_is_null(value), np.nan, seconds)
+
+    def moment_parts(self, text: Value, pattern: MomentPattern) -> dict[str, Value]:
+        """Year … second of a date written as text, whole numbers; 0 where it lacks them."""
+        # Arrow wants every capturing group named.
+        start, *rest = re.split(r"\((?!\?)", pattern.regex)
+        named = start + "".join(f"(?P<g{k}>{piece}" for k, piece in enumerate(rest, start=1))
+        groups = pc.extract_regex(text, named)
+        parts: dict[str, Value] = {}
+        for name in MOMENT_PARTS:
+            if name not in pattern.groups:
+                parts[name] = np.zeros(len(text), np.int64)
+                continue
+            digits = pc.struct_field(groups, f"g{pattern.groups[name]}")
+            digits = pc.if_else(pc.equal(digits, ""), "0", digits)
+            parts[name] = _numpy_integers(pc.cast(digits, pa.int64()))
+        return parts
+
+    def whole_text(self, number: NDArray[np.float64]) -> Value:
+        """The text of a whole number; unknown if it is not whole or beyond ±2**53."""
+        whole = (np.floor(number) == number) & (np.abs(number) <= LARGEST_INTEGER)
+        integers = pa.array(np.where(whole, number, 0).astype(np.int64), mask=~whole)
+        return pc.cast(integers, pa.string())
+
+    def lower(self, text: Value) -> Value:
+        """Text in ASCII lower case."""
+        return pc.ascii_lower(text)
+
+    def position(self, text: Value, labels: tuple[str, ...], otherwise: Value) -> Value:
+        """Where the stripped text stands among the labels; `otherwise` if nowhere."""
+        stripped = pc.utf8_trim(text, WHITESPACE)
+        found = pc.index_in(stripped, value_set=pa.array(labels, stripped.type))
+        return np.where(_is_null(found), otherwise, _numpy_integers(found))
+
+    def filled(self, text: Value) -> NDArray[np.bool_]:
+        """Whether there is text other than whitespace."""
+        length = pc.utf8_length(pc.utf8_trim(text, WHITESPACE))
+        return _numpy_integers(length) > 0
+
+    def known(self, number: NDArray[np.float64]) -> NDArray[np.bool_]:
+        """Whether there is a number."""
+        return ~np.isnan(number)
+
+    def where(self, condition: Value, yes: Value, no: Value) -> Value:
+        """`yes` where the condition holds, `no` elsewhere."""
+        return np.where(condition, yes, no)
+
+    def clamp(self, number: Value, low: float, high: float) -> Value:
+        """The number, moved to the nearer end if it lies outside; anything if it is unknown."""
+        return np.clip(number, low, high)
+
+    def floor(self, number: NDArray[np.float64]) -> NDArray[np.int64]:
+        """The greatest whole number below a double, as an integer; anything if it is unknown."""
+        return np.floor(np.nan_to_num(number)).astype(np.int64)
+
+    def search(self, number: NDArray[np.float64], edges: tuple[float, ...]) -> NDArray[np.int64]:
+        """How many of the increasing edges are at most the number."""
+        return np.searchsorted(np.asarray(edges), number, side="right")
+
+
+_STORAGE = (
+    (pa.types.is_string, Storage.TEXT),
+    (pa.types.is_large_string, Storage.TEXT),
+    (pa.types.is_string_view, Storage.TEXT),
+    (pa.types.is_null, Storage.TEXT),
+    (pa.types.is_boolean, Storage.BOOLEAN),
+    (pa.types.is_integer, Storage.INTEGER),
+    (pa.types.is_floating, Storage.FLOAT),
+    (pa.types.is_decimal, Storage.FLOAT),
+    (pa.types.is_date, Storage.DATE),
+    (pa.types.is_timestamp, Storage.TIMESTAMP),
+)
+
+
+def arrow_storage(name: str, kind: pa.DataType) -> Storage:
+    """How Arrow stores a column; refused if its values are not single cells."""
+    plain = kind.value_type if pa.types.is_dictionary(kind) else kind
+    for holds, storage in _STORAGE:
+        if holds(plain):
+            return storage
+    raise unusable_storage(name, str(kind))
+
+
+def unusable_storage(name: str, kind: str) -> SourceError:
+    """The refusal of a column whose storage type no rule reads."""
+    return SourceError(
+        f"Column {name!r} is stored as {kind}, which cannot be encoded. Convert it to text, a "
+        f'number, a boolean or a date first, or give it role = "drop" in the schema.'
+    )
+
+
+def plain_array(column: Value, storage: Storage) -> Value:
+    """The column without dictionary or null types, which Arrow's functions do not all take."""
+    if isinstance(column, pa.ChunkedArray):
+        column = column.combine_chunks()
+    if pa.types.is_dictionary(column.type):
+        column = column.dictionary_decode()
+    if storage is Storage.TEXT:
+        column = pc.cast(column, pa.large_string())
+    return column
+
+
+def _is_null(value: Value) -> NDArray[np.bool_]:
+    return np.asarray(pc.is_null(value))
+
+
+def _numpy(value: Value) -> NDArray[np.float64]:
+    return np.asarray(value.to_numpy(zero_copy_only=False), dtype=np.float64)
+
+
+def _numpy_integers(value: Value) -> NDArray[np.int64]:
+    return np.asarray(pc.fill_null(value, 0).to_numpy(zero_copy_only=False)).astype(np.int64)

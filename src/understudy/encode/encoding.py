@@ -1,0 +1,133 @@
+"""All columns' rules together."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Protocol
+
+import numpy as np
+import pyarrow as pa
+from numpy.typing import NDArray
+
+from understudy.column import Column
+from understudy.domain import Domain
+from understudy.encode.arrow_ops import ArrowOps, arrow_storage, plain_array
+from understudy.encode.labels import LabelCells
+from understudy.encode.numbers import NumberCells
+from understudy.encode.ops import Ops, Storage, Value
+from understudy.errors import BadInput, SchemaError, listed
+from understudy.schema import Schema
+
+
+class Cells(Protocol):
+    """The cells of one column, and the rule that puts values into them."""
+
+    @property
+    def column(self) -> Column:
+        """The facts that the cells are made from."""
+
+    @property
+    def size(self) -> int:
+        """How many cells there are."""
+
+    @property
+    def missing(self) -> int | None:
+        """The cell of missing values, if there is one."""
+
+    @property
+    def arrow_type(self) -> pa.DataType:
+        """The type that values decode to."""
+
+    def check_storage(self, storage: Storage) -> None:
+        """Refuse storage that the rule cannot read; decided by public types alone."""
+
+    def read(self, value: Value, storage: Storage, ops: Ops) -> tuple[Value, ...]:
+        """What the rule looks at: text, a number, or the parts of a date."""
+
+    def code(self, readings: tuple[Value, ...], ops: Ops) -> Value:
+        """The cell of each value, from what was read."""
+
+    def decode(self, codes: NDArray[np.unsignedinteger], rng: np.random.Generator) -> Value:
+        """One value per code."""
+
+    def describe(self, code: int) -> str:
+        """The cell in words."""
+
+
+@dataclass(frozen=True)
+class Encoding:
+    """How each released column of a schema becomes codes and comes back.
+
+    >>> from understudy.column import Column, Kind
+    >>> from understudy.schema import Schema
+    >>> encoding = Encoding(Schema((
+    ...     Column(name="age", kind=Kind.INTEGER, bounds=(0, 99), bins=10, null=True),
+    ... )))
+    >>> encoding.domain
+    Domain(age=11)
+    >>> encoding.codes(pa.table({"age": ["7", "42", "unknown", "300"]}))["age"]
+    array([ 0,  4, 10,  9], dtype=uint8)
+    """
+
+    schema: Schema
+
+    def __post_init__(self) -> None:
+        # An open `null` costs one cell; without categories or bounds there are no cells at all.
+        silent = {
+            name: facts
+            for name, open_facts in self.schema.silent.items()
+            if (facts := [fact for fact in open_facts if fact != "null"])
+        }
+        if silent:
+            what = listed(f"{name} ({' and '.join(facts)})" for name, facts in silent.items())
+            msg = f"The schema leaves open what an encoding needs: {what}. Declare these facts."
+            raise SchemaError(msg)
+        if not self.schema.coded:
+            msg = "Every column of the schema is an id or dropped; there is nothing to encode."
+            raise SchemaError(msg)
+
+    @cached_property
+    def cells(self) -> dict[str, Cells]:
+        """The cells of each released column, in the schema's order."""
+        return {
+            column.name: NumberCells(column) if column.kind.numeric else LabelCells(column)
+            for column in self.schema.coded
+        }
+
+    @cached_property
+    def domain(self) -> Domain:
+        """The number of cells of each released column."""
+        return Domain.of({name: cells.size for name, cells in self.cells.items()})
+
+    def dtype(self, name: str) -> np.dtype[np.unsignedinteger]:
+        """The narrowest unsigned integer that holds the column's codes."""
+        return np.min_scalar_type(self.cells[name].size - 1)
+
+    def codes(self, table: pa.Table) -> dict[str, NDArray[np.unsignedinteger]]:
+        """The codes of a table at hand, such as a synthetic one."""
+        absent = [name for name in self.cells if name not in table.column_names]
+        if absent:
+            msg = f"The table lacks columns of the schema: {listed(absent)}."
+            raise BadInput(msg)
+        ops = ArrowOps()
+        codes = {}
+        for name, cells in self.cells.items():
+            storage = arrow_storage(name, table.schema.field(name).type)
+            cells.check_storage(storage)
+            readings = cells.read(plain_array(table[name], storage), storage, ops)
+            codes[name] = np.asarray(cells.code(readings, ops)).astype(self.dtype(name))
+        return codes
+
+    def decode(
+        self, codes: Mapping[str, NDArray[np.unsignedinteger]], rng: np.random.Generator
+    ) -> pa.Table:
+        """A table with the declared types, one row per code.
+
+        Columns draw independently of each other, so that decoding adds no dependence that the
+        codes do not have.
+        """
+        for name, code in codes.items():
+            if len(code) and not 0 <= int(code.min()) <= int(code.max()) < self.domain.sizes[name]:
+                msg = f"Column {name!r} holds a code outside 0 … {self.domain.sizes[name] - 1}."
+                raise BadInput(msg)
+        return pa.table({name: self.cells[name].decode(code, rng) for name, code in codes.items()})

@@ -1,0 +1,198 @@
+"""The rules' operations as Ibis expressions: codes made where the rows lie."""
+
+from collections.abc import Callable, Mapping
+
+import ibis
+
+from understudy.column import LARGEST_INTEGER
+from understudy.encode.arrow_ops import unusable_storage
+from understudy.encode.encoding import Encoding
+from understudy.encode.ops import (
+    LARGEST_DOUBLE,
+    LONGEST_NUMBER,
+    MOMENT_PARTS,
+    NUMBER,
+    MomentPattern,
+    Storage,
+    Value,
+    seconds_since_1970,
+)
+
+
+def case_position(text: Value, labels: tuple[str, ...], otherwise: Value) -> Value:
+    """Where the stripped text stands among the labels, as a CASE that every engine knows."""
+    branches = ((label, place) for place, label in enumerate(labels))
+    return text.strip().cases(*branches, else_=otherwise)
+
+
+class IbisOps:
+    """Builds expressions; unknown is null.
+
+    `position` may be replaced by something faster than CASE, and `try_cast` says that the
+    engine can cast text without raising; both only where the engine is known to be DuckDB.
+    """
+
+    def __init__(
+        self,
+        position: Callable[[Value, tuple[str, ...], Value], Value] = case_position,
+        *,
+        try_cast: bool = False,
+    ) -> None:
+        self._position = position
+        self._try_cast = try_cast
+
+    def text(self, value: Value, storage: Storage) -> Value:
+        """Text as it stands, whole numbers without a point."""
+        if storage is Storage.TEXT:
+            return value
+        if storage is Storage.INTEGER:
+            return value.cast("string")
+        if storage is Storage.BOOLEAN:
+            return ibis.ifelse(value.isnull(), ibis.null("string"), value.ifelse("true", "false"))
+        return self.whole_text(self.number(value, storage))
+
+    def number(self, value: Value, storage: Storage) -> Value:
+        """A finite double."""
+        if storage is Storage.BOOLEAN:
+            whole = ibis.ifelse(value.isnull(), ibis.null("int64"), value.ifelse(1, 0))
+            return whole.cast("float64")
+        if storage is Storage.INTEGER:
+            return value.cast("float64")
+        if storage is Storage.TEXT:
+            text = self._number_text(value)
+            double = text.try_cast("float64") if self._try_cast else text.cast("float64")
+        else:
+            double = value.cast("float64")
+        # Written with comparisons because engines order NaN differently, and one has none:
+        # wherever NaN stands, it does not lie between the two ends.
+        finite = (double >= -LARGEST_DOUBLE) & (double <= LARGEST_DOUBLE)
+        return ibis.ifelse(finite, double, ibis.null("float64"))
+
+    def moment(self, value: Value, storage: Storage) -> Value:
+        """Seconds since 1970-01-01 of a stored date or timestamp, a whole double."""
+        midnight = ibis.literal(0, "int64")
+        clock = storage is Storage.TIMESTAMP
+        parts = {
+            "Y": value.year().cast("int64"),
+            "m": value.month().cast("int64"),
+            "d": value.day().cast("int64"),
+            "H": value.hour().cast("int64") if clock else midnight,
+            "M": value.minute().cast("int64") if clock else midnight,
+            "S": value.second().cast("int64") if clock else midnight,
+        }
+        return seconds_since_1970(parts, self).cast("float64")
+
+    def moment_parts(self, text: Value, pattern: MomentPattern) -> dict[str, Value]:
+        """Year … second of a date written as text, whole numbers; 0 where it lacks them."""
+        parts: dict[str, Value] = dict.fromkeys(MOMENT_PARTS, ibis.literal(0, "int64"))
+        for name, group in pattern.groups.items():
+            digits = text.re_extract(pattern.regex, group)
+            parts[name] = digits.nullif("").fill_null("0").cast("int64")
+        return parts
+
+    def whole_text(self, number: Value) -> Value:
+        """The text of a whole number; unknown if it is not whole or beyond ±2**53."""
+        small = ibis.ifelse(number.abs() <= LARGEST_INTEGER, number, ibis.null("float64"))
+        whole = small.floor().cast("int64")
+        return ibis.ifelse(whole == small, whole, ibis.null("int64")).cast("string")
+
+    def lower(self, text: Value) -> Value:
+        """Text in lower case."""
+        return text.lower()
+
+    def position(self, text: Value, labels: tuple[str, ...], otherwise: Value) -> Value:
+        """Where the stripped text stands among the labels; `otherwise` if nowhere."""
+        return self._position(text, labels, otherwise)
+
+    def filled(self, text: Value) -> Value:
+        """Whether there is text other than whitespace."""
+        return text.strip().length() > 0
+
+    def known(self, number: Value) -> Value:
+        """Whether there is a number."""
+        return number.notnull()
+
+    def where(self, condition: Value, yes: Value, no: Value) -> Value:
+        """`yes` where the condition holds, `no` where it fails or is unknown."""
+        return ibis.ifelse(condition, yes, no)
+
+    def clamp(self, number: Value, low: float, high: float) -> Value:
+        """The number, moved to the nearer end if it lies outside; anything if it is unknown."""
+        return ibis.least(ibis.greatest(number, low), high)
+
+    def floor(self, number: Value) -> Value:
+        """The greatest whole number below a double, as an integer; anything if it is unknown."""
+        return number.floor().cast("int64")
+
+    def search(self, number: Value, edges: tuple[float, ...]) -> Value:
+        """How many of the increasing edges are at most the number, as a tree of comparisons."""
+        return self._search(number, edges, 0, len(edges))
+
+    def _search(self, number: Value, edges: tuple[float, ...], low: int, high: int) -> Value:
+        if low == high:
+            return ibis.literal(low, "int64")
+        middle = (low + high) // 2
+        left = self._search(number, edges, low, middle)
+        right = self._search(number, edges, middle + 1, high)
+        return ibis.ifelse(number < edges[middle], left, right)
+
+    def _number_text(self, value: Value) -> Value:
+        """Text that our grammar takes for a number; null otherwise."""
+        none = ibis.null("string")
+        fits = ibis.ifelse(value.re_search(NUMBER), value, none)
+        if self._try_cast:
+            # A regular expression costs more than the cast itself, and DuckDB's cast differs
+            # from our grammar only on text with an exponent or an underscore.
+            odd = value.contains("e") | value.contains("E") | value.contains("_")
+            fits = ibis.ifelse(odd, fits, value)
+        return ibis.ifelse(value.length() <= LONGEST_NUMBER, fits, none)
+
+
+def ibis_storage(name: str, kind: Value) -> Storage:
+    """How an engine stores a column; refused if its values are not single cells."""
+    if kind.is_string() or kind.is_null():
+        return Storage.TEXT
+    if kind.is_boolean():
+        return Storage.BOOLEAN
+    if kind.is_integer():
+        return Storage.INTEGER
+    if kind.is_floating() or kind.is_decimal():
+        return Storage.FLOAT
+    if kind.is_date():
+        return Storage.DATE
+    if kind.is_timestamp():
+        return Storage.TIMESTAMP
+    raise unusable_storage(name, str(kind))
+
+
+def coded_table(
+    table: Value, encoding: Encoding, columns: Mapping[str, str], ops: IbisOps, **also: Value
+) -> Value:
+    """The table of codes, under the names of `code_names`: a question not asked yet.
+
+    Reading and coding are two nested selects, because a code looks at what was read several
+    times and SQL would otherwise read as often. `also` names columns to carry along.
+    """
+    names = code_names(encoding)
+    readings: dict[str, dict[str, Value]] = {}
+    read: dict[str, Value] = {}
+    for name, cells in encoding.cells.items():
+        value = table[columns[name]]
+        storage = ibis_storage(name, value.type())
+        cells.check_storage(storage)
+        readings[name] = {
+            f"{names[name]}_{place}": reading
+            for place, reading in enumerate(cells.read(value, storage, ops))
+        }
+        read |= readings[name]
+    stage = table.select(**read, **also)
+    codes = {
+        names[name]: cells.code(tuple(stage[column] for column in readings[name]), ops)
+        for name, cells in encoding.cells.items()
+    }
+    return stage.select(**codes, **{name: stage[name] for name in also})
+
+
+def code_names(encoding: Encoding) -> dict[str, str]:
+    """By public name, the column of codes in an engine."""
+    return {name: f"code{place}" for place, name in enumerate(encoding.cells)}

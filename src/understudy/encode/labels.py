@@ -1,0 +1,103 @@
+"""Cells of categorical, ordinal and boolean columns."""
+
+from dataclasses import dataclass
+
+import numpy as np
+import pyarrow as pa
+from numpy.typing import NDArray
+
+from understudy.column import Column, Kind
+from understudy.encode.ops import Ops, Storage, Value
+from understudy.errors import SchemaError
+
+_NO = ("false", "f", "no", "n", "0", "0.0")
+_YES = ("true", "t", "yes", "y", "1", "1.0")
+
+
+@dataclass(frozen=True)
+class LabelCells:
+    """One cell per category, then one for other values, then one for missing ones.
+
+    The last two exist where the schema has them. Without either, a stray value counts in the
+    first cell: a record is never dropped, for that would change the row count.
+    """
+
+    column: Column
+
+    @property
+    def labels(self) -> tuple[str | int | bool, ...]:
+        """The values that cells 0 … decode to."""
+        if self.column.kind is Kind.BOOLEAN:
+            return (False, True)
+        return tuple(self.column.categories or ())
+
+    @property
+    def missing(self) -> int | None:
+        """The cell of missing values, always the last."""
+        return self.size - 1 if self.column.null is not False else None
+
+    @property
+    def other(self) -> int | None:
+        """The cell of values that are not listed."""
+        return len(self.labels) if self.column.other is not None else None
+
+    @property
+    def size(self) -> int:
+        """How many cells there are."""
+        return len(self.labels) + (self.column.other is not None) + (self.column.null is not False)
+
+    def check_storage(self, storage: Storage) -> None:
+        """Refuse storage whose values have no agreed text."""
+        if storage in {Storage.DATE, Storage.TIMESTAMP}:
+            msg = (
+                f"Column {self.column.name!r} is {self.column.kind} in the schema but stored as a "
+                f"{storage}. Declare it as date or datetime."
+            )
+            raise SchemaError(msg)
+
+    def read(self, value: Value, storage: Storage, ops: Ops) -> tuple[Value, ...]:
+        """The text by which values are told apart."""
+        if self.column.kind is Kind.BOOLEAN:
+            return (ops.lower(ops.text(value, storage)),)
+        if isinstance(self.labels[0], int):
+            return (ops.whole_text(ops.number(value, storage)),)
+        return (ops.text(value, storage),)
+
+    def code(self, readings: tuple[Value, ...], ops: Ops) -> Value:
+        """The cell of each value."""
+        (text,) = readings
+        missing = next((c for c in (self.missing, self.other) if c is not None), 0)
+        stray = next((c for c in (self.other, self.missing) if c is not None), 0)
+        otherwise = missing
+        if stray != missing:
+            otherwise = ops.where(ops.filled(text), stray, missing)
+        if self.column.kind is not Kind.BOOLEAN:
+            return ops.position(text, tuple(str(label) for label in self.labels), otherwise)
+        yes = ops.position(text, _YES, -1) >= 0
+        no = ops.position(text, _NO, -1) >= 0
+        return ops.where(yes, 1, ops.where(no, 0, otherwise))
+
+    def decode(self, codes: NDArray[np.unsignedinteger], rng: np.random.Generator) -> Value:
+        """One value per code; nothing is drawn, for a cell holds one value."""
+        del rng
+        values: list[str | int | bool | None] = list(self.labels)
+        if self.column.other is not None:
+            values.append(self.column.other)
+        if self.missing is not None:
+            values.append(None)
+        return pa.array(values, self.arrow_type).take(pa.array(codes))
+
+    @property
+    def arrow_type(self) -> pa.DataType:
+        """The type that values decode to."""
+        if self.column.kind is Kind.BOOLEAN:
+            return pa.bool_()
+        return pa.int64() if isinstance(self.labels[0], int) else pa.string()
+
+    def describe(self, code: int) -> str:
+        """The cell in words."""
+        if code == self.missing:
+            return "missing"
+        if code == self.other:
+            return f"{self.column.other} (any other value)"
+        return str(self.labels[code])

@@ -1,0 +1,292 @@
+"""Cells of integer, real, date and datetime columns: bins, atoms and missing."""
+
+import datetime as dt
+import itertools
+import math
+from dataclasses import dataclass
+from functools import cached_property
+from typing import NoReturn
+
+import numpy as np
+import pyarrow as pa
+from numpy.typing import NDArray
+
+from understudy.column import Column, Kind, Number
+from understudy.encode.arrow_ops import ArrowOps
+from understudy.encode.ops import (
+    MOMENT_PARTS,
+    MomentPattern,
+    Ops,
+    Storage,
+    Value,
+    is_moment,
+    seconds_since_1970,
+)
+from understudy.errors import SchemaError, listed
+
+DEFAULT_BINS = 32
+MOST_UNIT_BINS = 64
+"""A whole-number column with no more values than this has one cell per value by default."""
+_DAY = 86400
+_EPOCH = dt.datetime(1970, 1, 1)  # noqa: DTZ001 - columns are naive
+
+
+@dataclass(frozen=True)
+class NumberCells:
+    """Bins first, then one cell per atom, then one for missing values.
+
+    Inside, every value is a number: dates count days and datetimes seconds since 1970. Bins
+    of equal width are found by one division, others by search. Without a missing cell, a
+    missing value counts in the first cell.
+    """
+
+    column: Column
+
+    def __post_init__(self) -> None:
+        if not math.isfinite(self._span * self._cuts):
+            self._refuse("the bounds are too wide for a double; bring them closer together")
+        middles = np.asarray([self._middle(first, last) for first, last in self.bins])
+        if not self._whole and not np.array_equal(self._cell(middles), np.arange(len(middles))):
+            self._refuse("the bins are too narrow for a double; declare fewer")
+
+    @cached_property
+    def bins(self) -> tuple[tuple[float, float], ...]:
+        """First and last value of each bin; whole-number bins hold both, real ones the first."""
+        return tuple(both for place, both in enumerate(self._all_bins) if place not in self._hollow)
+
+    @cached_property
+    def atoms(self) -> tuple[float, ...]:
+        """The values with a cell of their own."""
+        return tuple(self._unit(atom) for atom in self.column.atoms)
+
+    @property
+    def missing(self) -> int | None:
+        """The cell of missing values, always the last."""
+        return self.size - 1 if self.column.null is not False else None
+
+    @property
+    def size(self) -> int:
+        """How many cells there are."""
+        return len(self.bins) + len(self.atoms) + (self.column.null is not False)
+
+    def check_storage(self, storage: Storage) -> None:
+        """Refuse storage that has no agreed reading as this kind of number."""
+        dates = {Storage.DATE, Storage.TIMESTAMP}
+        wanted = dates | {Storage.TEXT} if self._dated else set(Storage) - dates
+        if storage not in wanted:
+            msg = (
+                f"Column {self.column.name!r} is {self.column.kind} in the schema but stored as "
+                f"{storage}. Change its kind, or convert the column."
+            )
+            raise SchemaError(msg)
+
+    def read(self, value: Value, storage: Storage, ops: Ops) -> tuple[Value, ...]:
+        """A number; for a date written as text its parts."""
+        if not self._dated:
+            return (ops.number(value, storage),)
+        if storage is Storage.TEXT:
+            return tuple(ops.moment_parts(value, MomentPattern(self.column.format)).values())
+        return (ops.moment(value, storage),)
+
+    def code(self, readings: tuple[Value, ...], ops: Ops) -> Value:
+        """The cell of each value."""
+        if len(readings) == 1:
+            (number,) = readings
+            known = ops.known(number)
+        else:
+            parts = dict(zip(MOMENT_PARTS, readings, strict=True))
+            number, known = seconds_since_1970(parts, ops), is_moment(parts, ops)
+        if self.column.kind is Kind.DATE:
+            number = number / float(_DAY)
+        missing = 0 if self.missing is None else self.missing
+        return ops.where(known, self._code(number, ops), missing)
+
+    def _code(self, number: Value, ops: Ops) -> Value:
+        """The cell of a known number.
+
+        As SQL, what is used twice is written twice: so each step uses the last one once, and
+        the corrections look at the number itself, not at the code that they correct.
+        """
+        least, greatest = self._least, self._greatest
+        inside = ops.clamp(number, least, greatest)
+        code = self._bin(inside, ops)
+        for place in self._hollow:
+            code = code - ops.where(inside >= self._all_bins[place][1] + 1, 1, 0)
+        for place, atom in enumerate(self.atoms, start=len(self.bins)):
+            seen = inside if least <= atom <= greatest else number
+            equal = (seen >= atom) & (seen < atom + 1) if self._whole else seen == atom
+            code = ops.where(equal, place, code)
+        return code
+
+    def _bin(self, inside: Value, ops: Ops) -> Value:
+        if self.column.edges is not None:
+            return ops.search(inside, tuple(self._unit(edge) for edge in self.column.edges[1:-1]))
+        offset = inside - self._least
+        if self._cuts == self._span:
+            return ops.floor(offset)
+        place = ops.floor(offset * float(self._cuts) / float(self._span))
+        return place if self._whole else ops.clamp(place, 0, self._cuts - 1)
+
+    def decode(self, codes: NDArray[np.unsignedinteger], rng: np.random.Generator) -> Value:
+        """One value per code: drawn evenly inside a bin, exact for an atom, null for missing."""
+        cells = codes.astype(np.int64)
+        values = np.zeros(len(cells))
+        binned = cells < len(self.bins)
+        if binned.any():
+            first, last = np.asarray(self.bins).T[:, cells[binned]]
+            draw = self._draw_whole if self._whole else self._draw_real
+            values[binned] = draw(cells[binned], first, last, rng)
+        for place, atom in enumerate(self.atoms, start=len(self.bins)):
+            values[cells == place] = atom
+        mask = cells == self.missing if self.missing is not None else None
+        if self._whole:
+            numbers = pa.array(values.astype(np.int64), mask=mask)
+            return numbers if self.column.kind is Kind.INTEGER else self._dates(numbers)
+        return pa.array(values, mask=mask)
+
+    @property
+    def arrow_type(self) -> pa.DataType:
+        """The type that values decode to."""
+        types = {
+            Kind.INTEGER: pa.int64(),
+            Kind.REAL: pa.float64(),
+            Kind.DATE: pa.date32(),
+            Kind.DATETIME: pa.timestamp("s"),
+        }
+        return types[self.column.kind]
+
+    def describe(self, code: int) -> str:
+        """The cell in words."""
+        if code == self.missing:
+            return "missing"
+        if code >= len(self.bins):
+            return f"exactly {self._shown(self.atoms[code - len(self.bins)])}"
+        first, last = self.bins[code]
+        if self._whole:
+            first = next(n for n in itertools.count(first) if n not in self.atoms)
+            last = next(n for n in itertools.count(last, -1) if n not in self.atoms)
+        inner = [self._shown(atom) for atom in sorted(self.atoms) if first <= atom < last]
+        without = f" without {listed(inner)}" if inner else ""
+        words = (self._shown(first), "to" if self._whole else "up to", self._shown(last))
+        return self._shown(first) if first == last else " ".join(words) + without
+
+    def _draw_whole(
+        self,
+        codes: NDArray[np.int64],
+        first: NDArray[np.float64],
+        last: NDArray[np.float64],
+        rng: np.random.Generator,
+    ) -> NDArray[np.float64]:
+        """Whole numbers of the bin that are no atoms, each as likely as the others."""
+        del codes
+        atoms = sorted(self.atoms)
+        room = last - first + 1
+        for atom in atoms:
+            room = room - ((first <= atom) & (atom <= last))
+        values = first + rng.integers(0, room.astype(np.int64))
+        for atom in atoms:
+            values = values + ((first <= atom) & (atom <= values))
+        return values
+
+    def _draw_real(
+        self,
+        codes: NDArray[np.int64],
+        first: NDArray[np.float64],
+        last: NDArray[np.float64],
+        rng: np.random.Generator,
+    ) -> NDArray[np.float64]:
+        """A real inside the bin; one that rounding pushed out, or onto an atom, to the middle."""
+        values = first + rng.random(len(codes)) * (last - first)
+        return np.where(self._cell(values) == codes, values, self._middle(first, last))
+
+    def _cell(self, numbers: NDArray[np.float64]) -> NDArray[np.int64]:
+        return np.asarray(self._code(numbers, ArrowOps()))
+
+    def _middle(self, first: Value, last: Value) -> Value:
+        # A third rather than a half: the middle of a symmetric bin is a likely atom (0 in ±1).
+        return first + (last - first) / 3
+
+    def _dates(self, numbers: Value) -> Value:
+        if self.column.kind is Kind.DATE:
+            return numbers.cast(pa.int32()).cast(pa.date32())
+        return numbers.cast(pa.timestamp("s"))
+
+    @cached_property
+    def _all_bins(self) -> tuple[tuple[float, float], ...]:
+        """All bins, also those that atoms leave nothing of."""
+        gap = 1 if self._whole else 0
+        if self.column.edges is not None:
+            edges = [self._unit(edge) for edge in self.column.edges]
+            starts, ends = edges[:-1], [edge - gap for edge in edges[1:-1]] + [edges[-1]]
+            return tuple(zip(starts, ends, strict=True))
+        least, cuts, span = self._least, self._cuts, self._span
+        if self._whole:
+            # Exact integers: where place·cuts/span first reaches the next whole number.
+            starts = [least + -(-place * int(span) // cuts) for place in range(cuts + 1)]
+        else:
+            starts = [least + place * span / cuts for place in range(cuts)] + [self._greatest]
+        return tuple((starts[k], starts[k + 1] - gap) for k in range(cuts))
+
+    @cached_property
+    def _hollow(self) -> tuple[int, ...]:
+        """Whole-number bins in which every value is an atom: no cell is kept for them."""
+        if not self._whole:
+            return ()
+        return tuple(
+            place
+            for place, (first, last) in enumerate(self._all_bins)
+            if sum(first <= atom <= last for atom in self.atoms) == last - first + 1
+        )
+
+    @property
+    def _whole(self) -> bool:
+        return self.column.kind is not Kind.REAL
+
+    @property
+    def _dated(self) -> bool:
+        return self.column.kind in {Kind.DATE, Kind.DATETIME}
+
+    @cached_property
+    def _least(self) -> float:
+        return self._unit(self._bounds[0])
+
+    @cached_property
+    def _greatest(self) -> float:
+        return self._unit(self._bounds[1])
+
+    @cached_property
+    def _span(self) -> float:
+        return self._greatest - self._least + (1 if self._whole else 0)
+
+    @cached_property
+    def _cuts(self) -> int:
+        """How many bins of equal width; whole-number bins are at least one number wide."""
+        if not self._whole:
+            return self.column.bins or DEFAULT_BINS
+        few = int(self._span) if self._span <= MOST_UNIT_BINS else DEFAULT_BINS
+        return int(min(self.column.bins or few, self._span))
+
+    @property
+    def _bounds(self) -> tuple[Number, Number]:
+        if self.column.bounds is None:
+            self._refuse("its bounds are not declared")
+        return self.column.bounds
+
+    def _unit(self, value: Number) -> float:
+        """The value as the number that cells are made of."""
+        if isinstance(value, dt.datetime):
+            return (value - _EPOCH).total_seconds()
+        if isinstance(value, dt.date):
+            return float(value.toordinal() - _EPOCH.toordinal())
+        return float(value)
+
+    def _shown(self, number: float) -> str:
+        if self.column.kind is Kind.DATE:
+            return str(_EPOCH.date() + dt.timedelta(days=number))
+        if self.column.kind is Kind.DATETIME:
+            return str(_EPOCH + dt.timedelta(seconds=number))
+        return f"{number:g}" if not self._whole else str(int(number))
+
+    def _refuse(self, why: str) -> NoReturn:
+        msg = f"Column {self.column.name!r}: {why}."
+        raise SchemaError(msg)

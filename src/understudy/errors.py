@@ -1,0 +1,84 @@
+"""Every error Understudy raises on purpose.
+
+    UnderstudyError
+    ├── BadInput                 a public mistake; exit code 2
+    │   ├── SourceError          the table cannot be opened as described
+    │   ├── SchemaError          the public facts contradict themselves or the table
+    │   ├── UnknownColumn        a name that the table does not have
+    │   └── MarginalTooLarge     one requested marginal has more cells than the limit
+    └── RowsAreSealed            somebody tried to take rows out of a private table
+
+Each message names what is wrong and the way out, and is decided by public facts alone:
+column names, storage types, the schema, the request. What the rows contain never raises;
+it is absorbed by the encoding (see `understudy.encode`).
+"""
+
+from collections.abc import Iterable
+from difflib import get_close_matches
+
+
+class UnderstudyError(Exception):
+    """The root of all errors raised on purpose."""
+
+
+class BadInput(UnderstudyError):  # noqa: N818 - reads as what happened, like KeyError's kin
+    """A public mistake that the caller can mend."""
+
+
+class SourceError(BadInput):
+    """The table cannot be opened: missing, unreadable, or without usable columns."""
+
+
+class SchemaError(BadInput):
+    """The public facts contradict themselves, or the table they describe."""
+
+
+class UnknownColumn(BadInput):
+    """A name that the table does not have.
+
+    >>> print(UnknownColumn("agee", ["age", "bmi"]))
+    There is no column 'agee'. Did you mean 'age'? The columns are: age, bmi.
+    """
+
+    def __init__(self, name: str, known: Iterable[str]) -> None:
+        self.name = name
+        self.known = tuple(known)
+        near = get_close_matches(name, self.known, n=1)
+        hint = f" Did you mean {near[0]!r}?" if near else ""
+        super().__init__(
+            f"There is no column {name!r}.{hint} The columns are: {listed(self.known)}."
+        )
+
+
+class MarginalTooLarge(BadInput):
+    """One requested marginal has more cells than the limit.
+
+    >>> print(MarginalTooLarge(("city", "job"), 10**9, 10**7))
+    The marginal (city, job) has 1,000,000,000 cells; the limit is 10,000,000. Ask for fewer \
+columns at once, or declare coarser bins or shorter category lists for: city, job.
+    """
+
+    def __init__(self, clique: tuple[str, ...], cells: int, limit: int) -> None:
+        self.clique = clique
+        self.cells = cells
+        self.limit = limit
+        names = ", ".join(clique)
+        super().__init__(
+            f"The marginal ({names}) has {cells:,} cells; the limit is {limit:,}. Ask for fewer "
+            f"columns at once, or declare coarser bins or shorter category lists for: {names}."
+        )
+
+
+class RowsAreSealed(UnderstudyError):  # noqa: N818 - as above
+    """Rows never leave a private table: not by pickle, copy or iteration."""
+
+
+def listed(names: Iterable[str], most: int = 12) -> str:
+    """Names for a message, cut after the first dozen.
+
+    >>> listed("abc")
+    'a, b, c'
+    """
+    names = list(names)
+    more = f" and {len(names) - most} more" if len(names) > most else ""
+    return ", ".join(names[:most]) + more

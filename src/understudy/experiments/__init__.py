@@ -1,0 +1,1 @@
+"""Things to show and measure: the embedded table, and later one module per paper."""

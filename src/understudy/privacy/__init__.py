@@ -1,0 +1,1 @@
+"""The trusted core: the only place where rows are read for a release."""

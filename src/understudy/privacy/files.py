@@ -1,0 +1,143 @@
+"""Opening CSV and Parquet files: names from the header, everything else from the schema."""
+
+import codecs
+import csv
+import glob
+from pathlib import Path
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from understudy.errors import SourceError
+from understudy.privacy.engine import (
+    EmbeddedEngine,
+    OpenedRows,
+    check_names,
+    embedded_rows,
+    internal_names,
+    quoted,
+)
+from understudy.privacy.tolerant import csv_batches, open_text, parquet_batches
+
+
+def open_path(path: str, text_encoding: str) -> OpenedRows:
+    """Open one CSV file, or one or several Parquet files."""
+    names = sorted(glob.glob(path)) if _is_pattern(path) else [path]  # noqa: PTH207 - absolute too
+    files = [Path(name) for name in names]
+    if not files:
+        msg = f"No file matches {path}."
+        raise SourceError(msg)
+    kinds = {_kind(file) for file in files}
+    if len(kinds) > 1 or (kinds == {"csv"} and len(files) > 1):
+        msg = f"{path} matches several files; only Parquet files can be read together."
+        raise SourceError(msg)
+    for file in files:
+        if not file.is_file():
+            msg = f"There is no file {file}. Check the path."
+            raise SourceError(msg)
+    if kinds == {"csv"}:
+        return _open_csv(files[0], text_encoding)
+    return _open_parquet(files)
+
+
+def _is_pattern(path: str) -> bool:
+    return any(mark in path for mark in "*?[") and not Path(path).exists()
+
+
+def _kind(file: Path) -> str:
+    suffixes = [suffix.lower() for suffix in file.suffixes]
+    last = suffixes[-2:-1] if suffixes[-1:] == [".gz"] else suffixes[-1:]
+    if last and last[0] in {".csv", ".tsv", ".txt"}:
+        return "csv"
+    if suffixes[-1:] and suffixes[-1] in {".parquet", ".pq"}:
+        return "parquet"
+    msg = f"{file} is neither CSV (.csv, .tsv, .txt, also .gz) nor Parquet (.parquet, .pq)."
+    raise SourceError(msg)
+
+
+def _open_csv(file: Path, encoding: str) -> OpenedRows:
+    try:
+        codec = codecs.lookup(encoding).name
+    except LookupError:
+        msg = f"The text encoding {encoding!r} is unknown. Try 'utf-8', 'latin-1' or 'cp1252'."
+        raise SourceError(msg) from None
+    delimiter, names = _csv_header(file, codec)
+    check_names(names)
+    engine = EmbeddedEngine()
+    columns = internal_names(names)
+    inside = tuple(columns.values())
+    kinds = ", ".join(f"'{column}': 'VARCHAR'" for column in inside)
+    reader = (
+        f"read_csv([{quoted(_literal(file))}], auto_detect = false, header = true, "
+        f"strict_mode = true, quote = '\"', escape = '\"', delim = {quoted(delimiter)}, "
+        f"columns = {{{kinds}}})"
+    )
+
+    def strictly() -> None:
+        engine.attach_file(reader, inside)
+
+    def tolerantly() -> None:
+        engine.attach(csv_batches(file, codec, delimiter, inside))
+
+    engine.attach(pa.table({name: pa.array([], pa.string()) for name in inside}))
+    return embedded_rows(
+        engine, columns, (strictly, tolerantly) if codec == "utf-8" else (tolerantly,)
+    )
+
+
+def _csv_header(file: Path, encoding: str) -> tuple[str, tuple[str, ...]]:
+    """Delimiter and column names, from the header line alone."""
+    try:
+        with open_text(file, encoding) as lines:
+            first = lines.readline()
+            while first.count('"') % 2 and (more := lines.readline()):
+                first += more  # a quoted name with a line break inside
+    except OSError:
+        msg = f"{file} cannot be read: it is not a readable (or not a whole) CSV file."
+        raise SourceError(msg) from None
+    if "\N{REPLACEMENT CHARACTER}" in first:
+        msg = (
+            f"The header of {file} is not {encoding} text. Declare the text encoding, such as "
+            "'latin-1', or save the file as UTF-8."
+        )
+        raise SourceError(msg)
+    split = {mark: next(csv.reader([first], delimiter=mark), []) for mark in ",;\t|"}
+    delimiter = max(split, key=lambda mark: len(split[mark]))
+    names = tuple(name.strip() for name in split[delimiter])
+    if not any(names):
+        return delimiter, ()
+    return delimiter, tuple(n or f"column_{k}" for k, n in enumerate(names, start=1))
+
+
+def _open_parquet(files: list[Path]) -> OpenedRows:
+    schemas = []
+    for file in files:
+        try:
+            schemas.append(pq.read_schema(file).remove_metadata())
+        except (pa.ArrowException, OSError):
+            msg = f"{file} cannot be read: it is not a readable Parquet file."
+            raise SourceError(msg) from None
+    names = tuple(schemas[0].names)
+    check_names(names)
+    for file, schema in zip(files, schemas, strict=True):
+        if schema != schemas[0]:
+            msg = f"{file} has other columns or types than {files[0]}. Write all files alike."
+            raise SourceError(msg)
+    engine = EmbeddedEngine()
+    columns = internal_names(names)
+    inside = tuple(columns.values())
+    paths = ", ".join(quoted(_literal(file)) for file in files)
+
+    def strictly() -> None:
+        engine.attach_file(f"read_parquet([{paths}], hive_partitioning = false)", inside)
+
+    def tolerantly() -> None:
+        engine.attach(parquet_batches(files, inside))
+
+    strictly()
+    return embedded_rows(engine, columns, (strictly, tolerantly))
+
+
+def _literal(file: Path) -> str:
+    """The path, with the engine's own wildcards taken literally."""
+    return "".join(f"[{c}]" if c in "*?[" else c for c in str(file.absolute()))

@@ -1,0 +1,171 @@
+"""The private table: rows stay inside, only exact counts of public questions are answered.
+
+The counts are exact and therefore private themselves. Only the ledger may import this module;
+it adds noise to what it hears here, and charges for it.
+"""
+
+from collections.abc import Iterator, Sequence
+from typing import Any, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from understudy.column import Role
+from understudy.domain import Clique, Domain
+from understudy.encode import Encoding
+from understudy.encode.ibis_ops import code_names, coded_table
+from understudy.encode.ops import Value
+from understudy.errors import BadInput, MarginalTooLarge, RowsAreSealed, SourceError
+from understudy.privacy.blocks import ROWS_PER_BLOCK, Block, BlockCounter
+from understudy.privacy.engine import EmbeddedEngine, ReadError
+from understudy.privacy.people import keep_per_person
+from understudy.privacy.pushdown import SqlCounter
+from understudy.privacy.source import open_rows
+from understudy.privacy.unit import Person
+from understudy.privacy.weights import RowWeights
+from understudy.schema import Schema
+
+MOST_CELLS = 2**24
+"""The default limit on the cells of one requested marginal; 128 MB of counts."""
+_CACHED_BYTES = 2**28
+
+
+class Counter(Protocol):
+    """Something that counts coded rows."""
+
+    def count(
+        self, cliques: Sequence[Clique], weights: RowWeights | None
+    ) -> dict[Clique, NDArray[np.int64]]:
+        """The exact marginals of cliques in the domain's order."""
+
+
+class PrivateTable:
+    """Rows, sealed.
+
+    Takes a path to a CSV (also .gz) or Parquet file or glob, a pandas or polars frame, an Arrow
+    table, or an Ibis table on any engine. Files and frames are encoded once, by DuckDB, into
+    small integers; an Ibis table is counted where it lies.
+    """
+
+    __slots__ = ("_cache", "_codes", "_counter", "_encoding", "_most_cells", "_person", "_rows")
+
+    def __init__(
+        self,
+        data: Any,  # noqa: ANN401 - any of the kinds above, told apart by `open_rows`
+        schema: Schema,
+        *,
+        person: Person | None = None,
+        text_encoding: str = "utf-8",
+        most_cells: int = MOST_CELLS,
+    ) -> None:
+        self._encoding = Encoding(schema)
+        self._rows = open_rows(data, text_encoding=text_encoding)
+        self._person = person
+        self._most_cells = most_cells
+        self._counter: Counter | None = None
+        self._cache: dict[tuple[RowWeights | None, Clique], NDArray[np.int64]] = {}
+        schema.check_names(self._rows.columns)
+        if person is not None and schema[person.id].role is not Role.ID:
+            msg = f'Column {person.id!r} tells persons apart; give it role = "id" in the schema.'
+            raise BadInput(msg)
+        self._codes = self._coded()  # refuses storage types that no rule reads; touches no row
+
+    @property
+    def schema(self) -> Schema:
+        """The public facts."""
+        return self._encoding.schema
+
+    @property
+    def encoding(self) -> Encoding:
+        """How values become codes."""
+        return self._encoding
+
+    @property
+    def domain(self) -> Domain:
+        """The number of codes of each column."""
+        return self._encoding.domain
+
+    def count(
+        self, cliques: Sequence[Clique], weights: RowWeights | None = None
+    ) -> list[NDArray[np.int64]]:
+        """The exact marginal of each clique, its axes in the clique's order; `()` is the total.
+
+        With weights, each row counts as much as its weight, in 1/1024. The arrays are read-only.
+        """
+        wanted = [self._checked(clique) for clique in cliques]
+        if weights is not None:
+            weights.check(self.domain)
+        new = [clique for clique in dict.fromkeys(wanted) if (weights, clique) not in self._cache]
+        counts = self._count(new, weights) if new else {}
+        for clique, count in counts.items():
+            count.flags.writeable = False
+            self._remember((weights, clique), count)
+        answers = []
+        for asked, clique in zip(cliques, wanted, strict=True):
+            count = counts[clique] if clique in counts else self._cache[weights, clique]
+            answers.append(count.transpose([clique.index(name) for name in asked]))
+        return answers
+
+    def __repr__(self) -> str:
+        columns = ", ".join(f"{column.name}: {column.kind}" for column in self.schema)
+        return f"PrivateTable({columns})"
+
+    def __reduce_ex__(self, protocol: object) -> str:
+        msg = "A private table cannot be pickled or copied: its rows stay where they are."
+        raise RowsAreSealed(msg)
+
+    def _checked(self, clique: Clique) -> Clique:
+        cells = self.domain.size(clique)
+        if cells > self._most_cells:
+            raise MarginalTooLarge(clique, cells, self._most_cells)
+        return self.domain.canonical(clique)
+
+    def _remember(self, key: tuple[RowWeights | None, Clique], count: NDArray[np.int64]) -> None:
+        self._cache[key] = count
+        held = sum(cached.nbytes for cached in self._cache.values())
+        for oldest in list(self._cache):
+            if held <= _CACHED_BYTES:
+                break
+            held -= self._cache.pop(oldest).nbytes
+
+    def _count(
+        self, cliques: list[Clique], weights: RowWeights | None
+    ) -> dict[Clique, NDArray[np.int64]]:
+        if self._counter is None:
+            self._counter = self._make_counter()
+        return self._counter.count(cliques, weights)
+
+    def _make_counter(self) -> Counter:
+        engine = self._rows.engine
+        if engine is None:
+            return SqlCounter(self._codes, code_names(self._encoding), self.domain)
+        for attach in self._rows.readers:
+            try:
+                attach()
+                return BlockCounter(self._blocks(engine), self.domain)
+            except ReadError:
+                continue  # a row that this reader stops at; the next one goes on
+        msg = "The table cannot be read to its end. Check that the file is whole."
+        raise SourceError(msg) from None
+
+    def _blocks(self, engine: EmbeddedEngine) -> Iterator[Block]:
+        names = code_names(self._encoding)
+        for batch in engine.batches(self._codes, ROWS_PER_BLOCK):
+            yield {name: batch.column(column).to_numpy() for name, column in names.items()}
+
+    def _coded(self) -> Value:
+        """The table of codes, as a question that has not been asked yet."""
+        rows = self._rows
+        if self._person is None:
+            codes = coded_table(rows.table, self._encoding, rows.columns, rows.ops)
+        else:
+            person = rows.table[rows.columns[self._person.id]]
+            codes = coded_table(rows.table, self._encoding, rows.columns, rows.ops, person=person)
+            codes = keep_per_person(codes, "person", self._person.rows)
+        if rows.engine is None:
+            return codes
+        narrow = {
+            column: codes[column].cast(str(self._encoding.dtype(name)))
+            for name, column in code_names(self._encoding).items()
+        }
+        return codes.select(**narrow)

@@ -1,0 +1,110 @@
+"""Reading files that a strict reader refuses: what a bad row contains must not raise.
+
+DuckDB reads well-formed files fast and stops at the first ragged line, stray quote or byte
+that is not text. These readers go on: they cost more time and give the same cells for every
+well-formed row, with missing cells where a row is not.
+"""
+
+import csv
+import gzip
+import io
+import sys
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import IO
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+_ROWS_PER_BATCH = 2**14
+_UNREADABLE = "\N{REPLACEMENT CHARACTER}"
+
+
+def open_text(path: Path, encoding: str) -> IO[str]:
+    """The file as text; a byte that is not text becomes the replacement character."""
+    open_bytes = gzip.open if path.suffix.lower() == ".gz" else open
+    plain = open_bytes(path, "rb")
+    codec = "utf-8-sig" if encoding == "utf-8" else encoding
+    return io.TextIOWrapper(plain, encoding=codec, errors="replace", newline="")
+
+
+def csv_batches(
+    path: Path, encoding: str, delimiter: str, names: Sequence[str]
+) -> pa.RecordBatchReader:
+    """All rows as text columns: short lines padded with nulls, long ones cut."""
+    schema = pa.schema([(name, pa.large_string()) for name in names])
+    return pa.RecordBatchReader.from_batches(
+        schema, _csv_batches(path, encoding, delimiter, schema)
+    )
+
+
+def _csv_batches(
+    path: Path, encoding: str, delimiter: str, schema: pa.Schema
+) -> Iterator[pa.RecordBatch]:
+    width = len(schema)
+    with open_text(path, encoding) as lines:
+        records = _records(csv.reader(lines, delimiter=delimiter))
+        next(records, None)  # the header
+        rows: list[list[str | None]] = []
+        for record in records:
+            if not record and width > 1:
+                continue  # a blank line is no row, except where a row is one cell
+            cells = [None if _UNREADABLE in cell else cell for cell in record[:width]]
+            rows.append(cells + [None] * (width - len(cells)))
+            if len(rows) == _ROWS_PER_BATCH:
+                yield _batch(rows, schema)
+                rows = []
+        if rows:
+            yield _batch(rows, schema)
+
+
+def _records(reader: Iterator[list[str]]) -> Iterator[list[str]]:
+    """The records; one that the csv module gives up on becomes a row of missing cells."""
+    csv.field_size_limit(sys.maxsize)
+    while True:
+        try:
+            yield next(reader)
+        except StopIteration:
+            return
+        except csv.Error:
+            yield [_UNREADABLE]
+
+
+def _batch(rows: list[list[str | None]], schema: pa.Schema) -> pa.RecordBatch:
+    columns = [pa.array(column, pa.large_string()) for column in zip(*rows, strict=True)]
+    return pa.record_batch(columns, schema=schema)
+
+
+def parquet_batches(paths: Sequence[Path], names: Sequence[str]) -> pa.RecordBatchReader:
+    """All rows, with null in place of text that is not UTF-8."""
+    schema = pq.read_schema(paths[0])
+    renamed = pa.schema(
+        [pa.field(name, field.type) for name, field in zip(names, schema, strict=True)]
+    )
+
+    def batches() -> Iterator[pa.RecordBatch]:
+        for path in paths:
+            with pq.ParquetFile(path) as file:
+                for batch in file.iter_batches(_ROWS_PER_BATCH):
+                    yield pa.record_batch([valid_text(c) for c in batch.columns], schema=renamed)
+
+    return pa.RecordBatchReader.from_batches(renamed, batches())
+
+
+def valid_text(column: pa.Array) -> pa.Array:
+    """The column, with null in place of text that is not UTF-8."""
+    if not (pa.types.is_string(column.type) or pa.types.is_large_string(column.type)):
+        return column
+    try:
+        column.validate(full=True)
+    except pa.ArrowInvalid:
+        cells = column.cast(pa.large_binary()).to_pylist()
+        return pa.array([_decoded(cell) for cell in cells], column.type)
+    return column
+
+
+def _decoded(cell: bytes | None) -> str | None:
+    try:
+        return None if cell is None else cell.decode("utf-8")
+    except UnicodeDecodeError:
+        return None

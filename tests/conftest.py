@@ -1,0 +1,86 @@
+"""Settings shared by all tests, and the engines that hold tables for them."""
+
+import contextlib
+import os
+import pwd
+import shutil
+import subprocess
+import tempfile
+from pathlib import Path
+
+import ibis
+import pytest
+from hypothesis import HealthCheck, settings
+
+# A fixed seed: a run that fails on one machine fails on every machine.
+settings.register_profile(
+    "repeatable",
+    deadline=None,
+    derandomize=True,
+    suppress_health_check=[HealthCheck.too_slow, HealthCheck.function_scoped_fixture],
+)
+settings.load_profile("repeatable")
+
+
+@pytest.fixture(scope="session")
+def duckdb_engine():
+    return ibis.duckdb.connect()
+
+
+@pytest.fixture(scope="session")
+def sqlite_engine():
+    engine = ibis.sqlite.connect()
+    yield engine
+    engine.disconnect()
+
+
+@pytest.fixture(scope="session")
+def postgres_engine():
+    programs = _postgres_programs()
+    if programs is None:
+        pytest.skip("no PostgreSQL server programs here (Debian: postgresql)")
+    with _postgres_server(programs) as socket:
+        engine = ibis.postgres.connect(host=socket, user="tester", database="postgres")
+        yield engine
+        engine.disconnect()
+
+
+@pytest.fixture(params=["duckdb", "sqlite", "postgres"])
+def engine(request):
+    """Each engine in turn."""
+    return request.getfixturevalue(f"{request.param}_engine")
+
+
+def _postgres_programs() -> Path | None:
+    found = shutil.which("initdb")
+    folders = [Path(found).parent] if found else []
+    folders += sorted(Path("/usr/lib/postgresql").glob("*/bin"), reverse=True)
+    return next((f for f in folders if (f / "initdb").exists()), None)
+
+
+@contextlib.contextmanager
+def _postgres_server(programs: Path):
+    """A server of our own in a temporary folder, reached by a socket only."""
+    with tempfile.TemporaryDirectory(prefix="understudy-pg-") as folder:
+        owner = {}
+        if os.geteuid() == 0:
+            # The server refuses to run as root; any unprivileged account will do.
+            try:
+                account = pwd.getpwnam("postgres")
+            except KeyError:
+                account = pwd.getpwnam("nobody")
+            os.chown(folder, account.pw_uid, account.pw_gid)
+            owner = {"user": account.pw_uid, "group": account.pw_gid, "extra_groups": []}
+        data = Path(folder) / "data"
+
+        def run(*command):
+            subprocess.run(command, check=True, capture_output=True, cwd=folder, **owner)
+
+        run(programs / "initdb", "-D", data, "-A", "trust", "-U", "tester", "-E", "UTF8")
+        options = f"-c listen_addresses='' -c unix_socket_directories={folder} -c fsync=off"
+        control = (programs / "pg_ctl", "-D", data, "-w", "-l", Path(folder) / "log")
+        run(*control, "-o", options, "start")
+        try:
+            yield folder
+        finally:
+            run(*control, "-m", "immediate", "stop")

@@ -1,0 +1,210 @@
+import json
+import re
+import subprocess
+import sys
+from importlib.metadata import version
+
+import numpy as np
+import pyarrow as pa
+import pytest
+from pyarrow import csv
+from typer.testing import CliRunner
+
+from understudy import cli
+from understudy.encode import Encoding
+from understudy.errors import BadInput, RowsAreSealed
+from understudy.experiments.demo import demo_schema, demo_table
+from understudy.schema import Schema
+from understudy.schema_files import read_schema
+
+HEAVY = ("numpy", "pyarrow", "pandas", "ibis", "duckdb", "rich")
+
+
+def run(*arguments, **environment):
+    return CliRunner().invoke(cli.app, list(arguments), env=environment)
+
+
+def test_help_lists_the_demo_with_an_example():
+    result = run("--help")
+    assert result.exit_code == 0
+    assert re.search(r"Commands:\s+demo  Show", result.stdout)
+    assert re.search(r"Examples:\n +understudy demo\n", result.stdout)
+
+
+def test_help_of_the_demo_has_examples_on_lines_of_their_own():
+    result = run("demo", "--help")
+    assert result.exit_code == 0
+    assert re.search(r"Examples:\n +understudy demo\n +understudy demo --out", result.stdout)
+
+
+def test_help_loads_nothing_heavy():
+    script = f"""
+import sys
+from understudy.cli import main
+sys.argv = ["understudy", "--help"]
+try:
+    main()
+except SystemExit as end:
+    assert end.code == 0, end.code
+loaded = [name for name in {HEAVY} if name in sys.modules]
+assert not loaded, loaded
+"""
+    done = subprocess.run(
+        [sys.executable, "-c", script], capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 0, done.stderr
+    assert "understudy demo" in done.stdout
+
+
+def test_version():
+    result = run("--version")
+    assert result.exit_code == 0
+    assert result.stdout == f"understudy {version('understudy')}\n"
+
+
+def test_without_a_command_it_shows_help():
+    assert "Commands:" in run().output
+
+
+def test_unknown_command_is_bad_input():
+    assert run("rehearse").exit_code == 2
+
+
+@pytest.mark.parametrize("width", ["80", "100"])
+def test_demo_shows_schema_codes_and_what_comes_next(width):
+    result = run("demo", "--rows", "2000", COLUMNS=width)
+    assert result.exit_code == 0
+    assert result.stderr == ""
+    lines = result.stdout.splitlines()
+    assert max(len(line) for line in lines) <= int(width)
+    for name in demo_schema().names:
+        assert name in result.stdout
+    assert "heart failure" in result.stdout
+    assert "exactly 0" in result.stdout
+    assert "not on" in result.stdout
+    assert "What comes next" in result.stdout
+    assert "…" not in result.stdout, "a cut-off name"
+
+
+@pytest.mark.parametrize("rows", ["1", "7"])
+def test_demo_of_a_tiny_table(rows):
+    assert run("demo", "--rows", rows).exit_code == 0
+
+
+def test_demo_as_json_is_nothing_but_json():
+    result = run("demo", "--rows", "2000", "--seed", "5", "--json")
+    assert result.exit_code == 0
+    assert result.stderr == ""
+    content = json.loads(result.stdout)
+    assert content["rows"] == 2000
+    assert content["seed"] == 5
+    assert [line["column"] for line in content["schema"]] == list(demo_schema().names)
+    assert {line["what"] for line in content["untidy"]} == {
+        "missing",
+        "not on the list",
+        "blanks around it",
+        "out of bounds",
+    }
+
+
+def test_demo_examples_are_cells_of_the_table():
+    encoding = Encoding(demo_schema())
+    codes = encoding.codes(demo_table(2000))
+    content = json.loads(run("demo", "--rows", "2000", "--json").stdout)
+    assert [line["column"] for line in content["record"]] == list(codes)
+    assert all(line["what"] is None for line in content["record"])
+    for line in content["record"] + content["untidy"]:
+        name = line["column"]
+        assert line["code"] == codes[name][line["row"]]
+        assert line["cell"] == encoding.cells[name].describe(line["code"])
+        alone = Encoding(Schema((encoding.schema[name],)))
+        assert alone.codes(pa.table({name: [line["back"]]}))[name] == line["code"]
+
+
+def test_demo_writes_files_to_play_with(tmp_path):
+    folder = tmp_path / "new" / "play"
+    result = run("demo", "--rows", "2000", "--out", str(folder), "--json")
+    assert result.exit_code == 0
+    assert json.loads(result.stdout)["rows"] == 2000
+    assert "Wrote patients.csv and schema.toml" in result.stderr
+    assert sorted(path.name for path in folder.iterdir()) == ["patients.csv", "schema.toml"]
+    assert read_schema(folder / "schema.toml") == demo_schema()
+
+
+def test_written_csv_encodes_as_the_table_does(tmp_path):
+    run("demo", "--rows", "2000", "--out", str(tmp_path))
+    as_text = csv.ConvertOptions(
+        column_types=dict.fromkeys(demo_schema().names, pa.string()), strings_can_be_null=True
+    )
+    written = csv.read_csv(tmp_path / "patients.csv", convert_options=as_text)
+    encoding = Encoding(demo_schema())
+    expected = encoding.codes(demo_table(2000))
+    for name, codes in encoding.codes(written).items():
+        np.testing.assert_array_equal(codes, expected[name], err_msg=name)
+
+
+@pytest.mark.parametrize("kept", ["patients.csv", "schema.toml"])
+def test_demo_overwrites_nothing(kept, tmp_path):
+    (tmp_path / kept).write_text("mine")
+    result = run("demo", "--out", str(tmp_path))
+    assert result.exit_code == 2
+    assert result.stdout == ""
+    assert result.stderr.startswith("Error: ")
+    assert result.stderr.count("\n") == 1
+    assert f"already holds {kept}" in result.stderr
+    assert "another folder" in result.stderr
+    assert [path.name for path in tmp_path.iterdir()] == [kept]
+    assert (tmp_path / kept).read_text() == "mine"
+
+
+def test_second_demo_into_the_same_folder_is_refused(tmp_path):
+    assert run("demo", "--rows", "10", "--out", str(tmp_path)).exit_code == 0
+    again = run("demo", "--rows", "10", "--out", str(tmp_path))
+    assert again.exit_code == 2
+    assert "patients.csv and schema.toml" in again.stderr
+    assert "Give --out another folder" in again.stderr
+
+
+def test_out_must_be_a_folder(tmp_path):
+    file = tmp_path / "notes.txt"
+    file.write_text("mine")
+    result = run("demo", "--out", str(file))
+    assert result.exit_code == 2
+    assert "is not a folder" in result.stderr
+
+
+def test_folder_that_cannot_be_made_is_bad_input(tmp_path):
+    file = tmp_path / "notes.txt"
+    file.write_text("mine")
+    result = run("demo", "--rows", "10", "--out", str(file / "play"))
+    assert result.exit_code == 2
+    assert re.match(
+        r"Error: .* cannot be written: .+\. Give --out another folder\.\n", result.stderr
+    )
+
+
+@pytest.mark.parametrize("option", [("--rows", "0"), ("--seed", "-1"), ("--rows", "many")])
+def test_impossible_numbers_are_bad_input(option):
+    result = run("demo", *option)
+    assert result.exit_code == 2
+    assert "Error: " in result.stderr
+    assert "Traceback" not in result.stderr
+
+
+@pytest.mark.parametrize(("error", "code"), [(BadInput, 2), (RowsAreSealed, 3)])
+def test_our_errors_are_one_line_and_an_exit_code(error, code, monkeypatch):
+    def fail(*arguments, **options):
+        raise error("Nothing\n  doing.")
+
+    monkeypatch.setattr("understudy.experiments.demo.demo_table", fail)
+    result = run("demo")
+    assert result.exit_code == code
+    assert result.stderr == "Error: Nothing doing.\n"
+
+
+def test_main_runs_the_app(monkeypatch, capsys):
+    monkeypatch.setattr(sys, "argv", ["understudy", "--version"])
+    with pytest.raises(SystemExit) as end:
+        cli.main()
+    assert end.value.code == 0
+    assert capsys.readouterr().out.startswith("understudy ")
