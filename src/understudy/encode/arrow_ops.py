@@ -117,8 +117,6 @@ class ArrowOps:
 _STORAGE = (
     (pa.types.is_string, Storage.TEXT),
     (pa.types.is_large_string, Storage.TEXT),
-    (pa.types.is_string_view, Storage.TEXT),
-    (pa.types.is_null, Storage.TEXT),
     (pa.types.is_boolean, Storage.BOOLEAN),
     (pa.types.is_integer, Storage.INTEGER),
     (pa.types.is_floating, Storage.FLOAT),
@@ -130,7 +128,7 @@ _STORAGE = (
 
 def arrow_storage(name: str, kind: pa.DataType) -> Storage:
     """How Arrow stores a column; refused if its values are not single cells."""
-    plain = kind.value_type if pa.types.is_dictionary(kind) else kind
+    plain = plain_type(kind)
     for holds, storage in _STORAGE:
         if holds(plain):
             return storage
@@ -145,15 +143,29 @@ def unusable_storage(name: str, kind: str) -> SourceError:
     )
 
 
-def plain_array(column: Value, storage: Storage) -> Value:
-    """The column without dictionary or null types, which Arrow's functions do not all take."""
-    if isinstance(column, pa.ChunkedArray):
-        column = column.combine_chunks()
-    if pa.types.is_dictionary(column.type):
-        column = column.dictionary_decode()
-    if storage is Storage.TEXT:
-        column = pc.cast(column, pa.large_string())
-    return column
+_UNUSUAL = (
+    (pa.types.is_null, pa.large_string()),
+    (pa.types.is_string_view, pa.large_string()),
+    (pa.types.is_float16, pa.float32()),
+    (pa.types.is_decimal256, pa.float64()),
+)
+
+
+def plain_type(kind: pa.DataType) -> pa.DataType:
+    """A type that Arrow's functions and engines all take: no dictionaries, views or nulls."""
+    if pa.types.is_dictionary(kind):
+        return plain_type(kind.value_type)
+    for unusual, plain in _UNUSUAL:
+        if unusual(kind):
+            return plain
+    return kind
+
+
+def plain_array(array: pa.Array) -> pa.Array:
+    """The array in a plain type."""
+    if pa.types.is_dictionary(array.type):
+        return plain_array(array.dictionary).take(array.indices)
+    return array.cast(plain_type(array.type))
 
 
 def _is_null(value: Value) -> NDArray[np.bool_]:

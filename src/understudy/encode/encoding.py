@@ -114,7 +114,8 @@ class Encoding:
         for name, cells in self.cells.items():
             storage = arrow_storage(name, table.schema.field(name).type)
             cells.check_storage(storage)
-            readings = cells.read(plain_array(table[name], storage), storage, ops)
+            values = plain_array(table[name].combine_chunks())
+            readings = cells.read(values, storage, ops)
             codes[name] = np.asarray(cells.code(readings, ops)).astype(self.dtype(name))
         return codes
 

@@ -112,7 +112,10 @@ class NumberCells:
         code = self._bin(inside, ops)
         for place in self._hollow:
             code = code - ops.where(inside >= self._all_bins[place][1] + 1, 1, 0)
-        for place, atom in enumerate(self.atoms, start=len(self.bins)):
+        places = dict(zip(self.atoms, itertools.count(len(self.bins)), strict=False))
+        # Atoms outside the bounds come last, for a value must not move to a bound before them.
+        for atom in sorted(places, key=lambda atom: not least <= atom <= greatest):
+            place = places[atom]
             seen = inside if least <= atom <= greatest else number
             equal = (seen >= atom) & (seen < atom + 1) if self._whole else seen == atom
             code = ops.where(equal, place, code)

@@ -99,11 +99,22 @@ class OpenedRows:
 
 
 def embedded_rows(
-    engine: EmbeddedEngine, columns: dict[str, str], readers: tuple[Callable[[], None], ...]
+    engine: EmbeddedEngine,
+    columns: dict[str, str],
+    outline: Callable[[], None],
+    readers: tuple[Callable[[], None], ...],
 ) -> OpenedRows:
-    """Rows attached to our own engine."""
-    ops = IbisOps(engine.position, try_cast=True)
-    return OpenedRows(engine.rows(), columns, ops, engine, readers)
+    """Rows for our own engine; `outline` attaches something with their columns and types."""
+    try:
+        outline()
+        table = engine.rows()
+    except ReadError:
+        msg = (
+            "The table has a column of a type that cannot be read. Convert unusual types to text, "
+            "numbers, booleans or dates first."
+        )
+        raise SourceError(msg) from None
+    return OpenedRows(table, columns, IbisOps(engine.position, try_cast=True), engine, readers)
 
 
 def internal_names(names: Sequence[str]) -> dict[str, str]:

@@ -79,10 +79,12 @@ def _open_csv(file: Path, encoding: str) -> OpenedRows:
     def tolerantly() -> None:
         engine.attach(csv_batches(file, codec, delimiter, inside))
 
-    engine.attach(pa.table({name: pa.array([], pa.string()) for name in inside}))
-    return embedded_rows(
-        engine, columns, (strictly, tolerantly) if codec == "utf-8" else (tolerantly,)
-    )
+    def outline() -> None:
+        engine.attach(pa.table({name: pa.array([], pa.string()) for name in inside}))
+
+    # The fast reader takes UTF-8 only.
+    readers = (strictly, tolerantly) if codec == "utf-8" else (tolerantly,)
+    return embedded_rows(engine, columns, outline, readers)
 
 
 def _csv_header(file: Path, encoding: str) -> tuple[str, tuple[str, ...]]:
@@ -134,8 +136,7 @@ def _open_parquet(files: list[Path]) -> OpenedRows:
     def tolerantly() -> None:
         engine.attach(parquet_batches(files, inside))
 
-    strictly()
-    return embedded_rows(engine, columns, (strictly, tolerantly))
+    return embedded_rows(engine, columns, strictly, (strictly, tolerantly))
 
 
 def _literal(file: Path) -> str:

@@ -11,6 +11,7 @@ from typing import Any
 import ibis
 import pyarrow as pa
 
+from understudy.encode.arrow_ops import plain_array, plain_type
 from understudy.encode.ibis_ops import IbisOps
 from understudy.encode.ops import Value
 from understudy.errors import SourceError
@@ -56,18 +57,14 @@ def _open_arrow(names: Sequence[str], values: Sequence[Value]) -> OpenedRows:
     def attach() -> None:
         engine.attach(table)
 
-    attach()
-    return embedded_rows(engine, columns, (attach,))
+    return embedded_rows(engine, columns, attach, (attach,))
 
 
 def _plain(value: Value) -> Value:
-    """A column in types that the engine reads as values: no dictionaries, no nulls type."""
-    chunks = value if isinstance(value, pa.ChunkedArray) else pa.chunked_array([value])
-    if pa.types.is_dictionary(chunks.type):
-        chunks = chunks.cast(chunks.type.value_type)
-    if pa.types.is_null(chunks.type):
-        chunks = chunks.cast(pa.large_string())
-    return pa.chunked_array([valid_text(chunk) for chunk in chunks.chunks], chunks.type)
+    """A column that the engine can read, with null in place of text that is not UTF-8."""
+    chunks = value.chunks if isinstance(value, pa.ChunkedArray) else [value]
+    plain = [valid_text(plain_array(chunk)) for chunk in chunks]
+    return pa.chunked_array(plain, plain_type(value.type))
 
 
 def _pandas_names(frame: Any) -> tuple[str, ...]:  # noqa: ANN401 - pandas ships no types

@@ -17,6 +17,7 @@ from understudy.encode.ibis_ops import code_names, coded_table
 from understudy.encode.ops import Value
 from understudy.errors import BadInput, MarginalTooLarge, RowsAreSealed, SourceError
 from understudy.privacy.blocks import ROWS_PER_BLOCK, Block, BlockCounter
+from understudy.privacy.cache import MarginalCache
 from understudy.privacy.engine import EmbeddedEngine, ReadError
 from understudy.privacy.people import keep_per_person
 from understudy.privacy.pushdown import SqlCounter
@@ -63,7 +64,7 @@ class PrivateTable:
         self._person = person
         self._most_cells = most_cells
         self._counter: Counter | None = None
-        self._cache: dict[tuple[RowWeights | None, Clique], NDArray[np.int64]] = {}
+        self._cache = MarginalCache(_CACHED_BYTES)
         schema.check_names(self._rows.columns)
         if person is not None and schema[person.id].role is not Role.ID:
             msg = f'Column {person.id!r} tells persons apart; give it role = "id" in the schema.'
@@ -95,16 +96,17 @@ class PrivateTable:
         wanted = [self._checked(clique) for clique in cliques]
         if weights is not None:
             weights.check(self.domain)
-        new = [clique for clique in dict.fromkeys(wanted) if (weights, clique) not in self._cache]
+        cached = {clique: self._cache.get((weights, clique)) for clique in wanted}
+        new = [clique for clique, count in cached.items() if count is None]
         counts = self._count(new, weights) if new else {}
         for clique, count in counts.items():
             count.flags.writeable = False
-            self._remember((weights, clique), count)
-        answers = []
-        for asked, clique in zip(cliques, wanted, strict=True):
-            count = counts[clique] if clique in counts else self._cache[weights, clique]
-            answers.append(count.transpose([clique.index(name) for name in asked]))
-        return answers
+            self._cache.keep((weights, clique), count)
+        known = {clique: count for clique, count in cached.items() if count is not None} | counts
+        return [
+            known[clique].transpose([clique.index(name) for name in asked])
+            for asked, clique in zip(cliques, wanted, strict=True)
+        ]
 
     def __repr__(self) -> str:
         columns = ", ".join(f"{column.name}: {column.kind}" for column in self.schema)
@@ -119,14 +121,6 @@ class PrivateTable:
         if cells > self._most_cells:
             raise MarginalTooLarge(clique, cells, self._most_cells)
         return self.domain.canonical(clique)
-
-    def _remember(self, key: tuple[RowWeights | None, Clique], count: NDArray[np.int64]) -> None:
-        self._cache[key] = count
-        held = sum(cached.nbytes for cached in self._cache.values())
-        for oldest in list(self._cache):
-            if held <= _CACHED_BYTES:
-                break
-            held -= self._cache.pop(oldest).nbytes
 
     def _count(
         self, cliques: list[Clique], weights: RowWeights | None

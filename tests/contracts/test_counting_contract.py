@@ -1,0 +1,100 @@
+"""Every way of counting gives what counting one row after the other gives."""
+
+import itertools
+
+import numpy as np
+import pyarrow as pa
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from helpers.tables import brute_force, load, stored_tables
+from understudy.encode import Encoding
+from understudy.privacy.table import PrivateTable
+from understudy.privacy.weights import UNIT, RowWeights
+
+EXAMPLES = {"embedded": 60, "duckdb": 15, "sqlite": 20, "postgres": 15}
+
+
+@st.composite
+def requests(draw, names, sizes):
+    """Some cliques in any order of columns, and perhaps weights."""
+    orders = [
+        order
+        for size in range(min(3, len(names)) + 1)
+        for subset in itertools.combinations(names, size)
+        for order in itertools.permutations(subset)
+    ]
+    cliques = draw(st.lists(st.sampled_from(orders), min_size=1, max_size=6))
+    if draw(st.booleans()):
+        return cliques, None
+    scores = st.integers(0, 9) | st.integers(0, 2**31 - 1)
+    chosen = draw(st.lists(st.sampled_from(names), unique=True))
+    tables = {n: draw(st.lists(scores, min_size=sizes[n], max_size=sizes[n])) for n in chosen}
+    thresholds = sorted(draw(st.sets(scores, max_size=4)))
+    weight = st.integers(0, UNIT)
+    size = len(thresholds) + 1
+    weights = draw(st.lists(weight, min_size=size, max_size=size))
+    return cliques, RowWeights.of(tables, thresholds, weights)
+
+
+@pytest.mark.parametrize("where", list(EXAMPLES))
+def test_counts_agree_with_brute_force(where, request):
+    engine = None if where == "embedded" else request.getfixturevalue(f"{where}_engine")
+
+    @settings(max_examples=EXAMPLES[where])
+    @given(st.data())
+    def holds(data):
+        schema, table = data.draw(stored_tables())
+        encoding = Encoding(schema)
+        sizes = encoding.domain.sizes
+        cliques, weights = data.draw(requests(encoding.domain.names, sizes))
+        source = table if engine is None else load(engine, table, "counted")
+        codes = encoding.codes(table)
+        counts = PrivateTable(source, schema).count(cliques, weights)
+        for clique, count in zip(cliques, counts, strict=True):
+            assert count.dtype == np.int64
+            np.testing.assert_array_equal(count, brute_force(codes, clique, sizes, weights))
+
+    holds()
+
+
+def test_many_rows_over_several_blocks():
+    rng = np.random.default_rng(3)
+    rows = 300_000
+    schema, sizes = _schema_of(a=300, b=7, c=2)
+    codes = {name: rng.integers(0, size, rows) for name, size in sizes.items()}
+    table = PrivateTable(pa.table(codes), schema)
+    weights = RowWeights.of({"a": list(range(300)), "b": [0] * 7}, [100, 200], [UNIT, 10, 0])
+    row_weights = np.where(codes["a"] < 100, UNIT, np.where(codes["a"] < 200, 10, 0))
+    for clique in [("a", "b", "c"), ("c",), ("b", "a"), ()]:
+        places = tuple(codes[name] for name in clique)
+        expected = np.zeros(tuple(sizes[name] for name in clique), np.int64)
+        np.add.at(expected, places or ..., 1 if places else rows)
+        np.testing.assert_array_equal(table.count([clique])[0], expected)
+        expected = np.zeros_like(expected)
+        np.add.at(expected, places or ..., row_weights if places else row_weights.sum())
+        np.testing.assert_array_equal(table.count([clique], weights)[0], expected)
+
+
+def test_a_marginal_with_far_more_cells_than_rows():
+    schema, _ = _schema_of(a=2000, b=2000)
+    table = PrivateTable(pa.table({"a": [5, 5, 1999], "b": [7, 7, 0]}), schema)
+    (count,) = table.count([("a", "b")])
+    assert count.sum() == 3
+    assert count[5, 7] == 2
+    assert count[1999, 0] == 1
+
+
+def test_scores_too_large_for_a_table_are_searched():
+    schema, _ = _schema_of(a=2, b=2)
+    table = PrivateTable(pa.table({"a": [0, 1, 1], "b": [0, 0, 1]}), schema)
+    large = 2**31 - 1
+    weights = RowWeights.of({"a": [0, large], "b": [0, large]}, [large, 2 * large], [1, 2, 4])
+    assert table.count([()], weights)[0] == 1 + 2 + 4
+
+
+def _schema_of(**sizes):
+    from understudy.schema_files import schema_from_json  # noqa: PLC0415
+
+    return schema_from_json(sizes), sizes

@@ -1,0 +1,129 @@
+"""What holds for every encoding, whatever the facts and the cells."""
+
+import numpy as np
+import pyarrow as pa
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from helpers.tables import columns, stored_columns
+from understudy.column import Kind
+from understudy.encode import Encoding
+from understudy.schema import Schema
+
+ARROW_TYPES = {
+    Kind.BOOLEAN: pa.bool_(),
+    Kind.INTEGER: pa.int64(),
+    Kind.REAL: pa.float64(),
+    Kind.DATE: pa.date32(),
+    Kind.DATETIME: pa.timestamp("s"),
+}
+
+
+@pytest.mark.parametrize("kind", list(Kind))
+class TestEveryKind:
+    def test_a_decoded_code_encodes_to_itself(self, kind):
+        @given(columns(kind), st.integers(0, 2**32))
+        def holds(column, seed):
+            encoding = Encoding(Schema((column,)))
+            size = encoding.domain.sizes["x"]
+            codes = np.repeat(np.arange(size), 30).astype(encoding.dtype("x"))
+            table = encoding.decode({"x": codes}, np.random.default_rng(seed))
+            np.testing.assert_array_equal(encoding.codes(table)["x"], codes)
+
+        holds()
+
+    def test_a_decoded_code_read_back_from_text_encodes_to_itself(self, kind):
+        @settings(max_examples=40)
+        @given(columns(kind), st.integers(0, 2**32))
+        def holds(column, seed):
+            encoding = Encoding(Schema((column,)))
+            size = encoding.domain.sizes["x"]
+            codes = np.repeat(np.arange(size), 5).astype(encoding.dtype("x"))
+            values = encoding.decode({"x": codes}, np.random.default_rng(seed))["x"].to_pylist()
+            text = pa.array([None if value is None else str(value) for value in values])
+            np.testing.assert_array_equal(encoding.codes(pa.table({"x": text}))["x"], codes)
+
+        holds()
+
+    def test_every_cell_gets_a_code_of_the_domain(self, kind):
+        @given(stored_columns(kind))
+        def holds(stored):
+            column, values = stored
+            encoding = Encoding(Schema((column,)))
+            codes = encoding.codes(pa.table({"x": values}))["x"]
+            assert len(codes) == len(values)
+            assert all(0 <= int(code) < encoding.domain.sizes["x"] for code in codes)
+
+        holds()
+
+    def test_missing_cells_go_to_the_missing_cell(self, kind):
+        @given(columns(kind))
+        def holds(column):
+            encoding = Encoding(Schema((column,)))
+            (code,) = encoding.codes(pa.table({"x": pa.array([None], pa.string())}))["x"]
+            cells = encoding.cells["x"]
+            if column.null is not False:
+                assert code == cells.missing == cells.size - 1
+            else:
+                assert cells.missing is None
+                assert code == (len(column.categories) if column.other else 0)
+
+        holds()
+
+    def test_decoded_values_respect_the_facts(self, kind):
+        @given(columns(kind), st.integers(0, 2**32))
+        def holds(column, seed):
+            encoding = Encoding(Schema((column,)))
+            cells = encoding.cells["x"]
+            codes = np.repeat(np.arange(cells.size), 30)
+            decoded = encoding.decode({"x": codes}, np.random.default_rng(seed))["x"]
+            assert decoded.type == cells.arrow_type == ARROW_TYPES.get(kind, cells.arrow_type)
+            for code, value in zip(codes, decoded.to_pylist(), strict=True):
+                assert (value is None) == (code == cells.missing)
+                if value is None:
+                    continue
+                if kind.listed:
+                    assert value in {*column.categories, column.other}
+                if kind.numeric:
+                    least, greatest = column.bounds
+                    assert least <= value <= greatest or value in column.atoms
+
+        holds()
+
+    def test_each_cell_has_its_own_words(self, kind):
+        @given(columns(kind))
+        def holds(column):
+            cells = Encoding(Schema((column,))).cells["x"]
+            words = [cells.describe(code) for code in range(cells.size)]
+            # Reals are shown with six digits, so narrow bins may look alike.
+            assert kind is Kind.REAL or len(set(words)) == len(words)
+
+        holds()
+
+
+@given(columns(Kind.INTEGER) | columns(Kind.DATE), st.integers(0, 2**32))
+def test_every_value_of_a_whole_number_bin_is_drawn(column, seed):
+    encoding = Encoding(Schema((column,)))
+    cells = encoding.cells["x"]
+    for code, (first, last) in enumerate(cells.bins):
+        room = {n for n in range(int(first), int(last) + 1) if n not in cells.atoms}
+        if len(room) > 6:
+            continue
+        codes = np.full(40 * len(room), code)
+        drawn = encoding.decode({"x": codes}, np.random.default_rng(seed))["x"]
+        kind = pa.int64() if column.kind is Kind.INTEGER else pa.int32()
+        assert set(drawn.cast(kind).to_pylist()) == room
+        return
+
+
+@given(columns(Kind.REAL), st.integers(0, 2**32))
+def test_reals_are_drawn_over_the_whole_bin(column, seed):
+    encoding = Encoding(Schema((column,)))
+    first, last = encoding.cells["x"].bins[0]
+    drawn = encoding.decode({"x": np.zeros(400, int)}, np.random.default_rng(seed))["x"].to_numpy()
+    inside = (drawn - first) / (last - first)
+    assert inside.min() < 0.1
+    assert inside.max() > 0.9
+    # The mean of 400 even draws lies this far from a half once in ten thousand million runs.
+    assert abs(inside.mean() - 0.5) < 6.5 * np.sqrt(1 / 12 / 400)
