@@ -3,6 +3,7 @@
 import codecs
 import csv
 import glob
+import zlib
 from pathlib import Path
 
 import pyarrow as pa
@@ -94,7 +95,7 @@ def _csv_header(file: Path, encoding: str) -> tuple[str, tuple[str, ...]]:
             first = lines.readline()
             while first.count('"') % 2 and (more := lines.readline()):
                 first += more  # a quoted name with a line break inside
-    except OSError:
+    except (OSError, EOFError, zlib.error):
         msg = f"{file} cannot be read: it is not a readable (or not a whole) CSV file."
         raise SourceError(msg) from None
     if "\N{REPLACEMENT CHARACTER}" in first:

@@ -1,0 +1,146 @@
+"""At most k rows of each person count, and nobody's rows depend on somebody else."""
+
+import itertools
+
+import numpy as np
+import pyarrow as pa
+import pytest
+
+from helpers.tables import load
+from understudy.column import Column, Kind, Role
+from understudy.errors import BadInput, UnknownColumn
+from understudy.privacy import people
+from understudy.privacy.table import PrivateTable
+from understudy.privacy.unit import Person
+from understudy.schema import Schema
+
+SCHEMA = Schema(
+    (
+        Column(name="who", kind=Kind.CATEGORICAL, role=Role.ID),
+        Column(name="x", kind=Kind.INTEGER, bounds=(0, 49), null=False),
+        Column(name="y", kind=Kind.INTEGER, bounds=(0, 3), null=False),
+    )
+)
+
+
+def visits(people_, rows, seed=0, kind=None):
+    """One row per visit; person p visits only where x is in their own ten cells."""
+    rng = np.random.default_rng(seed)
+    who = rng.integers(0, people_, rows)
+    x = who * 10 + rng.integers(0, 10, rows)
+    ids = pa.array([f"p{w}" for w in who]) if kind is None else pa.array(who).cast(kind)
+    return pa.table({"who": ids, "x": x, "y": rng.integers(0, 4, rows)})
+
+
+@pytest.fixture
+def fixed_key(monkeypatch):
+    """The same secret in every table that is opened."""
+
+    def fix():
+        keys = itertools.count(12345, 7919)
+        monkeypatch.setattr(people, "_key", lambda: next(keys))
+
+    return fix
+
+
+def counted(source, k, cliques=(("x", "y"),)):
+    return PrivateTable(source, SCHEMA, person=Person("who", k)).count(list(cliques))
+
+
+@pytest.mark.parametrize("kind", [None, pa.int64(), pa.uint64(), pa.float64()])
+@pytest.mark.parametrize("k", [1, 3, 1000])
+def test_nobody_counts_more_than_k_times_and_nobody_less_than_they_may(k, kind):
+    table = visits(5, 200, kind=kind)
+    (count,) = counted(table, k)
+    per_person = count.sum(axis=1).reshape(5, 10).sum(axis=1)
+    held = np.bincount(table["x"].to_numpy() // 10, minlength=5)
+    np.testing.assert_array_equal(per_person, np.minimum(held, k))
+
+
+def test_every_engine_keeps_at_most_k(engine):
+    table = visits(5, 100)
+    (count,) = counted(load(engine, table, "visits"), 2)
+    assert (count.sum(axis=1).reshape(5, 10).sum(axis=1) == 2).all()
+    numbered = table.set_column(0, "who", pa.array(table["x"].to_numpy() // 10 - 2))
+    (count,) = counted(load(engine, numbered, "visits"), 2)
+    assert (count.sum(axis=1).reshape(5, 10).sum(axis=1) == 2).all()
+
+
+def test_all_engines_keep_the_same_rows_of_numbered_people(engine, fixed_key):
+    table = visits(5, 60, kind=pa.int64())
+    fixed_key()
+    (embedded,) = counted(table, 2)
+    fixed_key()
+    (elsewhere,) = counted(load(engine, table, "visits"), 2)
+    np.testing.assert_array_equal(embedded, elsewhere)
+
+
+def test_counts_of_one_table_are_about_the_same_rows(engine):
+    table = PrivateTable(load(engine, visits(5, 100), "visits"), SCHEMA, person=Person("who", 2))
+    (joint,) = table.count([("x", "y")])
+    x, y, total = table.count([("x",), ("y",), ()])
+    np.testing.assert_array_equal(joint.sum(axis=1), x)
+    np.testing.assert_array_equal(joint.sum(axis=0), y)
+    assert total == joint.sum() == 10
+
+
+def test_removing_a_person_changes_nobody_elses_rows(fixed_key):
+    table = visits(5, 200)
+    fixed_key()
+    (whole,) = counted(table, 3)
+    for person in range(5):
+        fixed_key()
+        (without,) = counted(table.filter(pa.array(table["x"].to_numpy() // 10 != person)), 3)
+        rest = np.delete(np.arange(50), np.arange(person * 10, person * 10 + 10))
+        np.testing.assert_array_equal(whole[rest], without[rest])
+        assert np.abs(whole - without).sum() == 3
+
+
+def test_the_order_of_rows_does_not_matter(fixed_key):
+    table = visits(5, 200)
+    shuffled = table.take(np.random.default_rng(1).permutation(200))
+    fixed_key()
+    (one,) = counted(table, 3)
+    fixed_key()
+    (other,) = counted(shuffled, 3)
+    np.testing.assert_array_equal(one, other)
+
+
+def test_the_key_is_secret_and_new_for_every_table():
+    table = visits(5, 200)
+    distinct = {counted(table, 1)[0].tobytes() for _ in range(10)}
+    assert len(distinct) > 5
+
+
+def test_rows_without_an_id_count_as_one_persons():
+    table = pa.table({"who": pa.nulls(30, pa.string()), "x": [1] * 30, "y": [0] * 30})
+    assert counted(table, 3)[0].sum() == 3
+
+
+@pytest.mark.statistical
+def test_each_of_a_persons_rows_is_as_likely_to_stay():
+    # 3,000 people with the same ten rows each; one row of each stays.
+    rows = [(f"p{p}", x, 0) for p in range(3000) for x in range(10)]
+    table = pa.table(list(zip(*rows, strict=True)), ["who", "x", "y"])
+    (count,) = counted(table, 1, [("x",)])
+    kept = count[:10]
+    assert kept.sum() == 3000
+    # χ² with 9 degrees of freedom exceeds 50 once in ten million runs; keeping one row twice
+    # as often as the others gives about 270.
+    assert ((kept - 300) ** 2 / 300).sum() < 50
+
+
+def test_extreme_ids_are_people_too():
+    ids = [-(2**63), 2**63 - 1, 0, -1, None]
+    table = pa.table({"who": ids * 4, "x": list(range(20)), "y": [0] * 20})
+    assert counted(table, 2)[0].sum() == 10
+
+
+def test_mistakes_are_refused():
+    table = visits(2, 3)
+    with pytest.raises(UnknownColumn, match="whom"):
+        PrivateTable(table, SCHEMA, person=Person("whom", 1))
+    with pytest.raises(BadInput, match='give it role = "id"'):
+        PrivateTable(table, SCHEMA, person=Person("x", 1))
+    with pytest.raises(BadInput, match="must be at least 1"):
+        Person("who", 0)

@@ -1,0 +1,120 @@
+"""What a private table tells, and what it keeps."""
+
+import copy
+import pickle
+import traceback
+
+import ibis
+import numpy as np
+import pyarrow as pa
+import pytest
+
+from understudy.column import Column, Kind
+from understudy.errors import BadInput, MarginalTooLarge, RowsAreSealed, SourceError, UnknownColumn
+from understudy.privacy.cache import MarginalCache
+from understudy.privacy.table import PrivateTable
+from understudy.privacy.weights import RowWeights
+from understudy.schema import Schema
+
+SCHEMA = Schema(
+    (
+        Column(name="x", kind=Kind.CATEGORICAL, categories=("a", "b"), null=False),
+        Column(name="y", kind=Kind.INTEGER, bounds=(0, 9), null=False),
+    )
+)
+ROWS = pa.table({"x": ["a", "b", "secret-4711"], "y": [1, 2, 3]})
+
+
+def test_it_shows_its_schema_and_nothing_else():
+    table = PrivateTable(ROWS, SCHEMA)
+    table.count([("x",)])
+    assert repr(table) == str(table) == "PrivateTable(x: categorical, y: integer)"
+    assert table.schema is SCHEMA
+    assert table.domain.sizes == {"x": 2, "y": 10}
+    public = {name for name in dir(table) if not name.startswith("_")}
+    assert public == {"schema", "encoding", "domain", "count"}
+
+
+def test_rows_do_not_leave_by_pickle_copy_iteration_or_length():
+    table = PrivateTable(ROWS, SCHEMA)
+    for leave in (pickle.dumps, copy.copy, copy.deepcopy):
+        with pytest.raises(RowsAreSealed, match="stay where they are"):
+            leave(table)
+    for ask in (iter, len, list):
+        with pytest.raises(TypeError):
+            ask(table)
+    with pytest.raises(AttributeError):
+        table.note = "no room for attributes"
+
+
+def test_answers_cannot_be_changed_behind_the_tables_back():
+    table = PrivateTable(ROWS, SCHEMA)
+    (count,) = table.count([("x", "y")])
+    with pytest.raises(ValueError, match="read-only"):
+        count[0, 0] = 7
+
+
+def test_counts_are_asked_once():
+    table = PrivateTable(ROWS, SCHEMA)
+    (first,) = table.count([("x", "y")])
+    table._counter = None  # whoever counts again now has to open the table again
+    (again,) = table.count([("y", "x")])
+    assert table._counter is None
+    np.testing.assert_array_equal(first.T, again)
+    weights = RowWeights.of({}, [], [512])
+    (weighted,) = table.count([("x", "y")], weights)
+    np.testing.assert_array_equal(weighted, 512 * first)
+
+
+def test_the_cache_lets_the_oldest_go():
+    cache = MarginalCache(most_bytes=40)
+    for name in "abc":
+        cache.keep((None, (name,)), np.zeros(2, np.int64))
+    assert [cache.get((None, (name,))) is None for name in "abc"] == [True, False, False]
+    cache.keep((None, ("huge",)), np.zeros(100, np.int64))
+    assert cache.get((None, ("huge",))) is None
+
+
+def test_a_requested_marginal_has_a_limit_and_the_product_of_all_columns_has_none():
+    columns = tuple(
+        Column(name=f"x{k}", kind=Kind.INTEGER, bounds=(0, 999), bins=1000, null=False)
+        for k in range(30)
+    )
+    row = pa.table({column.name: [1] for column in columns})
+    table = PrivateTable(row, Schema(columns), most_cells=10**6)
+    assert table.count([("x0", "x1")])[0].sum() == 1
+    with pytest.raises(MarginalTooLarge, match="1,000,000,000 cells; the limit is 1,000,000"):
+        table.count([("x0",), ("x0", "x1", "x2")])
+
+
+def test_public_mistakes_in_a_request():
+    table = PrivateTable(ROWS, SCHEMA)
+    with pytest.raises(UnknownColumn, match="There is no column 'z'"):
+        table.count([("z",)])
+    with pytest.raises(BadInput, match="names x twice"):
+        table.count([("x", "x")])
+    with pytest.raises(BadInput, match="entries for 10 codes"):
+        table.count([("x",)], RowWeights.of({"y": [1]}, [], [1]))
+    assert table.count([]) == []
+
+
+def test_a_failing_engine_quotes_no_rows():
+    engine = ibis.duckdb.connect()
+    rows = engine.create_table("t", ROWS)
+    # An expression that fails on the value of a row, as a broken view would.
+    broken = rows.mutate(y=rows.x.cast("int64"))
+    table = PrivateTable(broken, SCHEMA)
+    with pytest.raises(SourceError, match="message is withheld") as caught:
+        table.count([("x", "y")])
+    shown = "".join(traceback.format_exception(caught.value))
+    assert "secret" not in shown
+    assert "4711" not in shown
+
+
+def test_a_file_that_breaks_off_quotes_no_rows(tmp_path):
+    path = tmp_path / "t.csv"
+    path.write_text("x,y\na,1\n")
+    table = PrivateTable(path, SCHEMA)
+    path.unlink()
+    with pytest.raises(SourceError, match="cannot be read to its end"):
+        table.count([("x",)])

@@ -1,0 +1,118 @@
+"""Public facts are checked when they are stated."""
+
+import datetime as dt
+
+import pytest
+
+from understudy.column import Column, Kind, Role, Source
+from understudy.errors import SchemaError, UnknownColumn
+from understudy.schema import Schema
+
+NOW = dt.datetime(2020, 1, 1, 12, 30, 15, 999, dt.timezone(dt.timedelta(hours=2)))
+
+WRONG = [
+    ("needs a name", {"name": "", "kind": Kind.BOOLEAN}),
+    ("belong to categorical", {"kind": Kind.REAL, "categories": ("a",)}),
+    ("belong to categorical", {"kind": Kind.BOOLEAN, "other": "x"}),
+    ("list is empty", {"kind": Kind.ORDINAL, "categories": ()}),
+    ("all strings or all integers", {"kind": Kind.ORDINAL, "categories": ("a", 1)}),
+    ("all strings or all integers", {"kind": Kind.ORDINAL, "categories": (1, True)}),
+    ("may not be empty", {"kind": Kind.ORDINAL, "categories": ("a", " ")}),
+    ("categories repeated: a", {"kind": Kind.ORDINAL, "categories": ("a", "b", " a")}),
+    ("within ±2", {"kind": Kind.ORDINAL, "categories": (2**60,)}),
+    ("needs categories that are strings", {"kind": Kind.ORDINAL, "categories": (1,), "other": "x"}),
+    ("not itself a category", {"kind": Kind.ORDINAL, "categories": ("a",), "other": " a "}),
+    ("not itself a category", {"kind": Kind.ORDINAL, "categories": ("a",), "other": " "}),
+    ("bounds, atoms belong to", {"kind": Kind.BOOLEAN, "bounds": (0, 1), "atoms": (0,)}),
+    ("reversed: 9 is greater than 1", {"kind": Kind.INTEGER, "bounds": (9, 1)}),
+    ("reversed", {"kind": Kind.DATE, "bounds": (dt.date(2021, 1, 1), dt.date(2020, 1, 1))}),
+    ("two values", {"kind": Kind.INTEGER, "bounds": (1, 2, 3)}),
+    ("must differ", {"kind": Kind.REAL, "bounds": (1, 1)}),
+    ("must be finite", {"kind": Kind.REAL, "bounds": (0, float("inf"))}),
+    ("must be finite", {"kind": Kind.REAL, "atoms": (float("nan"),)}),
+    ("must be integers", {"kind": Kind.INTEGER, "bounds": (0, 1.5)}),
+    ("must be integers", {"kind": Kind.INTEGER, "bounds": (0, 2**54)}),
+    ("values of a date column", {"kind": Kind.DATE, "bounds": (0, 1)}),
+    ("values of an integer column", {"kind": Kind.INTEGER, "bounds": (0, True)}),
+    ("between 1 and", {"kind": Kind.INTEGER, "bounds": (0, 9), "bins": 0}),
+    ("between 1 and", {"kind": Kind.INTEGER, "bounds": (0, 9), "bins": 10**6}),
+    ("not both", {"kind": Kind.INTEGER, "edges": (0, 9), "bins": 2}),
+    ("at least two", {"kind": Kind.INTEGER, "edges": (0,)}),
+    ("at most", {"kind": Kind.INTEGER, "edges": tuple(range(2**16 + 1))}),
+    ("must increase", {"kind": Kind.INTEGER, "edges": (0, 5, 5)}),
+    ("equal the bounds", {"kind": Kind.INTEGER, "edges": (0, 5), "bounds": (0, 6)}),
+    ("atoms repeated", {"kind": Kind.INTEGER, "atoms": (0, 0.0)}),
+    ("format belongs to date", {"kind": Kind.INTEGER, "format": "%Y"}),
+    ("%Y %m %d %H %M %S, each once", {"kind": Kind.DATE, "format": "%Y-%m-%d %Y"}),
+    ("%Y %m %d %H %M %S, each once", {"kind": Kind.DATE, "format": "%d %B %Y"}),
+    ("must contain %Y, %m and %d", {"kind": Kind.DATE, "format": "%Y-%m"}),
+    ("between its parts", {"kind": Kind.DATE, "format": "(%Y-%m-%d)"}),
+]
+
+
+@pytest.mark.parametrize(("message", "facts"), WRONG)
+def test_contradictory_facts_are_refused(message, facts):
+    with pytest.raises(SchemaError, match=message):
+        Column(**{"name": "x"} | facts)
+
+
+def test_values_take_the_columns_own_type():
+    assert Column(name="x", kind=Kind.INTEGER, bounds=(0.0, 9)).bounds == (0, 9)
+    day = dt.date(2020, 1, 1)
+    assert Column(name="x", kind=Kind.DATE, bounds=(NOW, NOW)).bounds == (day, day)
+    moments = Column(name="x", kind=Kind.DATETIME, bounds=(day, NOW)).bounds
+    assert moments == (dt.datetime(2020, 1, 1), dt.datetime(2020, 1, 1, 10, 30, 15))  # noqa: DTZ001
+
+
+def test_edges_imply_bounds():
+    assert Column(name="x", kind=Kind.REAL, edges=(0, 1, 5)).bounds == (0, 5)
+
+
+def test_silence_is_listed_and_asks_nothing_of_columns_that_stay_home():
+    schema = Schema(
+        (
+            Column(name="a", kind=Kind.INTEGER),
+            Column(name="b", kind=Kind.CATEGORICAL, role=Role.DROP),
+            Column(name="c", kind=Kind.BOOLEAN, null=True),
+            Column(name="d", kind=Kind.ORDINAL, null=False),
+        )
+    )
+    assert schema.silent == {"a": ("bounds", "null"), "d": ("categories",)}
+    assert [column.name for column in schema.coded] == ["a", "c", "d"]
+
+
+def test_a_schema_is_a_collection_of_columns():
+    columns = (
+        Column(name="a", kind=Kind.BOOLEAN, role=Role.TARGET),
+        Column(name="b", kind=Kind.BOOLEAN, source=Source.DATA),
+    )
+    schema = Schema(columns)
+    assert schema.target == "a"
+    assert tuple(schema) == columns
+    assert len(schema) == 2
+    assert schema["b"].source is Source.DATA
+    assert Schema(columns[1:]).target is None
+    with pytest.raises(UnknownColumn):
+        schema["z"]
+
+
+def test_contradictory_schemas_are_refused():
+    column = Column(name="a", kind=Kind.BOOLEAN, role=Role.TARGET)
+    other = Column(name="b", kind=Kind.BOOLEAN, role=Role.TARGET)
+    with pytest.raises(SchemaError, match="at least one column"):
+        Schema(())
+    with pytest.raises(SchemaError, match="named twice in the schema: a"):
+        Schema((column, column))
+    with pytest.raises(SchemaError, match="at most one target"):
+        Schema((column, other))
+    with pytest.raises(SchemaError, match="must be at least 1"):
+        Schema((column,), rows_bound=0)
+
+
+def test_a_schema_describes_exactly_the_columns_that_are_there():
+    schema = Schema((Column(name="a", kind=Kind.BOOLEAN), Column(name="b", kind=Kind.BOOLEAN)))
+    schema.check_names(["b", "a"])
+    with pytest.raises(SchemaError, match=r"does not have: b\. The table has: a, c"):
+        schema.check_names(["a", "c"])
+    with pytest.raises(SchemaError, match=r"does not mention: c\..*drop"):
+        schema.check_names(["a", "b", "c"])

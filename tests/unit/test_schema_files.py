@@ -1,0 +1,145 @@
+"""Schemas in files: ours, and those of neighbours."""
+
+import json
+from pathlib import Path
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from helpers.tables import columns
+from understudy.column import Column, Kind, Role
+from understudy.errors import SchemaError
+from understudy.schema import Schema
+from understudy.schema_files import (
+    read_schema,
+    schema_from_json,
+    schema_from_toml,
+    schema_to_toml,
+    write_schema,
+)
+
+GOLDEN = Path(__file__).parents[1] / "golden" / "schema.toml"
+
+
+def test_the_golden_file_is_read_and_written_to_the_byte():
+    schema = read_schema(GOLDEN)
+    assert schema["icd"].categories == ("A00", "B01.1", "C02")
+    assert schema["age"].bins == 24
+    assert schema.rows_bound == 100_000
+    assert schema_to_toml(schema) == GOLDEN.read_text(encoding="utf-8")
+
+
+@settings(max_examples=200)
+@given(st.lists(columns(), min_size=1, max_size=5), st.none() | st.integers(1, 10**9))
+def test_every_schema_comes_back_from_toml(drawn, bound):
+    named = [
+        Column(**{**vars(column), "name": f"{column.name} {place}"})
+        for place, column in enumerate(drawn)
+    ]
+    schema = Schema(tuple(named), rows_bound=bound)
+    assert schema_from_toml(schema_to_toml(schema)) == schema
+
+
+def test_a_written_schema_is_read_back(tmp_path):
+    schema = Schema((Column(name="a.b 'c'", kind=Kind.BOOLEAN),))
+    write_schema(schema, tmp_path / "s.toml")
+    assert read_schema(tmp_path / "s.toml") == schema
+
+
+def test_a_column_that_stays_home_needs_no_kind():
+    assert schema_from_toml('[columns.x]\nrole = "id"').columns[0].role is Role.ID
+
+
+WRONG_TOML = {
+    "not valid TOML": "[columns",
+    "at least one column": "",
+    "nobody reads: colums": "[colums.x]\nkind='real'",
+    "nobody reads: bond": "[rows]\nbond = 3\n[columns.x]\nkind='real'",
+    "nobody reads: bound": "[columns.x]\nkind='real'\nbound=[0, 1]",
+    "must be a table": "columns = 3",
+    "'x': say its kind": "[columns.x]\nnull = true",
+    "kind 'reel' is unknown; use one of categorical": "[columns.x]\nkind='reel'",
+    "role 'boss' is unknown": "[columns.x]\nkind='real'\nrole='boss'",
+    "source 'me' is unknown": "[columns.x]\nkind='real'\nsource='me'",
+    "bounds must be list, not int": "[columns.x]\nkind='real'\nbounds=3",
+    "bins must be int, not bool": "[columns.x]\nkind='real'\nbins=true",
+    "null must be bool, not str": "[columns.x]\nkind='real'\nnull='no'",
+    "other must be str, not bool": "[columns.x]\nkind='categorical'\nother=true",
+    "bound must be int, not float": "[rows]\nbound=1.5\n[columns.x]\nkind='real'",
+    "bounds are reversed": "[columns.x]\nkind='real'\nbounds=[1, 0]",
+    "not both": "[columns.x]\nkind='ordinal'\ncategories=['a']\ncategories_file='f'",
+    "f.txt cannot be read: No such file": "[columns.x]\nkind='ordinal'\ncategories_file='f.txt'",
+}
+
+
+@pytest.mark.parametrize(("message", "text"), WRONG_TOML.items())
+def test_mistakes_in_toml_are_named(message, text):
+    with pytest.raises(SchemaError, match=message):
+        schema_from_toml(text)
+
+
+def test_files_that_cannot_be_read(tmp_path):
+    with pytest.raises(SchemaError, match=r"none\.toml cannot be read"):
+        read_schema(tmp_path / "none.toml")
+    (tmp_path / "latin.toml").write_bytes(b"[columns.x]\nkind = '\xe9'")
+    with pytest.raises(SchemaError, match="not UTF-8"):
+        read_schema(tmp_path / "latin.toml")
+    (tmp_path / "half.json").write_text("{")
+    with pytest.raises(SchemaError, match="not valid JSON"):
+        read_schema(tmp_path / "half.json")
+
+
+def test_mbi_domains_are_codes(tmp_path):
+    (tmp_path / "domain.json").write_text('{"age": 85, "sex": 2}')
+    schema = read_schema(tmp_path / "domain.json")
+    assert schema["age"] == Column(
+        name="age", kind=Kind.INTEGER, bounds=(0, 84), bins=85, null=False
+    )
+    with pytest.raises(SchemaError, match="fewer than one code to: x"):
+        schema_from_json({"x": 0})
+
+
+SDV = {
+    "METADATA_SPEC_VERSION": "SINGLE_TABLE_V1",
+    "primary_key": "guest",
+    "columns": {
+        "guest": {"sdtype": "id"},
+        "kind": {"sdtype": "categorical"},
+        "rewards": {"sdtype": "boolean"},
+        "nights": {"sdtype": "numerical", "computer_representation": "Int64"},
+        "rate": {"sdtype": "numerical"},
+        "checkin": {"sdtype": "datetime", "datetime_format": "%d.%m.%Y"},
+        "left": {"sdtype": "datetime", "datetime_format": "%Y-%m-%d %H:%M:%S"},
+        "email": {"sdtype": "email", "pii": True},
+    },
+}
+
+
+@pytest.mark.parametrize("content", [SDV, {"tables": {"hotel": SDV}}])
+def test_sdv_metadata_gives_kinds_and_roles_and_leaves_values_open(content):
+    schema = schema_from_json(json.loads(json.dumps(content)))
+    kinds = {column.name: column.kind.value for column in schema.coded}
+    assert kinds == {
+        "kind": "categorical",
+        "rewards": "boolean",
+        "nights": "integer",
+        "rate": "real",
+        "checkin": "date",
+        "left": "datetime",
+    }
+    assert schema["checkin"].format == "%d.%m.%Y"
+    assert schema["left"].format is None
+    assert schema["guest"].role is Role.ID
+    assert schema["email"].role is Role.DROP
+    assert schema.silent["kind"] == ("categories", "null")
+
+
+def test_other_json_is_refused():
+    for content in ([], {}, {"a": "b"}):
+        with pytest.raises(SchemaError, match="neither an mbi domain"):
+            schema_from_json(content)
+    with pytest.raises(SchemaError, match="several tables"):
+        schema_from_json({"tables": {"a": SDV, "b": SDV}})
+    with pytest.raises(SchemaError, match="must be a table"):
+        schema_from_json({"columns": {"a": 3}})
