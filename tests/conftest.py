@@ -22,6 +22,19 @@ settings.register_profile(
 settings.load_profile("repeatable")
 
 
+def pytest_addoption(parser):
+    parser.addoption("--data", metavar="DIR", help="public benchmark tables, for tests/real")
+
+
+@pytest.fixture(scope="session")
+def data(request):
+    """The folder of public tables; tests that need it are skipped without it."""
+    folder = request.config.getoption("--data") or os.environ.get("UNDERSTUDY_DATA")
+    if not folder:
+        pytest.skip("needs public tables: pytest --data DIR, or UNDERSTUDY_DATA=DIR")
+    return Path(folder)
+
+
 @pytest.fixture(scope="session")
 def duckdb_engine():
     return ibis.duckdb.connect()

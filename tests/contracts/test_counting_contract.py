@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 
 from helpers.tables import brute_force, load, stored_tables
 from understudy.encode import Encoding
+from understudy.privacy import blocks
 from understudy.privacy.table import PrivateTable
 from understudy.privacy.weights import UNIT, RowWeights
 
@@ -38,11 +39,10 @@ def requests(draw, names, sizes):
     return cliques, RowWeights.of(tables, thresholds, weights)
 
 
-@pytest.mark.parametrize("where", list(EXAMPLES))
-def test_counts_agree_with_brute_force(where, request):
-    engine = None if where == "embedded" else request.getfixturevalue(f"{where}_engine")
+def check(engine, examples: int) -> None:
+    """Compare counts on random tables and requests; without an engine, the embedded one."""
 
-    @settings(max_examples=EXAMPLES[where])
+    @settings(max_examples=examples)
     @given(st.data())
     def holds(data):
         schema, table = data.draw(stored_tables())
@@ -57,6 +57,24 @@ def test_counts_agree_with_brute_force(where, request):
             np.testing.assert_array_equal(count, brute_force(codes, clique, sizes, weights))
 
     holds()
+
+
+def test_counting_in_blocks_agrees_with_brute_force():
+    check(None, EXAMPLES["embedded"])
+
+
+def test_counting_by_sql_agrees_with_brute_force(engine):
+    check(engine, EXAMPLES[engine.name])
+
+
+@pytest.mark.slow
+def test_counting_in_blocks_agrees_with_brute_force_at_length():
+    check(None, 20 * EXAMPLES["embedded"])
+
+
+@pytest.mark.slow
+def test_counting_by_sql_agrees_with_brute_force_at_length(engine):
+    check(engine, 20 * EXAMPLES[engine.name])
 
 
 def test_many_rows_over_several_blocks():
@@ -75,6 +93,18 @@ def test_many_rows_over_several_blocks():
         expected = np.zeros_like(expected)
         np.add.at(expected, places or ..., row_weights if places else row_weights.sum())
         np.testing.assert_array_equal(table.count([clique], weights)[0], expected)
+
+
+def test_many_large_marginals_are_counted_a_few_at_a_time(monkeypatch):
+    monkeypatch.setattr(blocks, "_CELLS_AT_ONCE", 100)
+    schema, _ = _schema_of(a=9, b=9, c=9)
+    rows = pa.table({"a": [1, 2], "b": [3, 4], "c": [5, 6]})
+    pairs = [("a", "b"), ("b", "c"), ("a", "c")]
+    for pair, count in zip(pairs, PrivateTable(rows, schema).count(pairs), strict=True):
+        first, second = (rows[name].to_pylist() for name in pair)
+        assert np.argwhere(count).tolist() == [
+            list(cell) for cell in zip(first, second, strict=True)
+        ]
 
 
 def test_a_marginal_with_far_more_cells_than_rows():

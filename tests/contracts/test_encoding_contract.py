@@ -13,7 +13,7 @@ from understudy.privacy.pushdown import execute
 from understudy.privacy.source import open_rows
 from understudy.schema import Schema
 
-ENGINE_EXAMPLES = {"duckdb": 20, "sqlite": 30, "postgres": 20}
+EXAMPLES = {"duckdb": 40, "sqlite": 50, "postgres": 25, "embedded": 80}
 
 
 def codes_by_engine(table, schema: Schema, columns: dict[str, str], ops: IbisOps) -> np.ndarray:
@@ -21,33 +21,43 @@ def codes_by_engine(table, schema: Schema, columns: dict[str, str], ops: IbisOps
     return execute(coded.order_by("row"))["code0"].to_numpy()
 
 
-def with_row_numbers(stored) -> tuple[Schema, pa.Table]:
-    column, values = stored
-    table = pa.table({"x": values, "row": pa.array(range(len(values)), pa.int64())})
-    return Schema((column,)), table
+def check(engine, kind: Kind, examples: int) -> None:
+    """Compare codes on random facts and cells; without an engine, the embedded one."""
+
+    @settings(max_examples=examples)
+    @given(stored_columns(kind))
+    def holds(stored):
+        column, values = stored
+        schema = Schema((column,))
+        table = pa.table({"x": values, "row": pa.array(range(len(values)), pa.int64())})
+        if engine is None:
+            rows = open_rows(table)
+            codes = codes_by_engine(rows.table, schema, rows.columns, rows.ops)
+        else:
+            there = load(engine, table, "cells")
+            codes = codes_by_engine(there, schema, {"x": "x", "row": "row"}, IbisOps())
+        np.testing.assert_array_equal(codes, Encoding(schema).codes(table)["x"])
+
+    holds()
 
 
 @pytest.mark.parametrize("kind", list(Kind))
 def test_every_engine_gives_the_codes_of_numpy(engine, kind):
-    @settings(max_examples=ENGINE_EXAMPLES[engine.name])
-    @given(stored_columns(kind))
-    def holds(stored):
-        schema, table = with_row_numbers(stored)
-        there = load(engine, table, "cells")
-        codes = codes_by_engine(there, schema, {"x": "x", "row": "row"}, IbisOps())
-        np.testing.assert_array_equal(codes, Encoding(schema).codes(table)["x"])
-
-    holds()
+    check(engine, kind, EXAMPLES[engine.name])
 
 
 @pytest.mark.parametrize("kind", list(Kind))
 def test_the_shortcuts_of_the_embedded_engine_give_the_codes_of_numpy(kind):
-    @settings(max_examples=40)
-    @given(stored_columns(kind))
-    def holds(stored):
-        schema, table = with_row_numbers(stored)
-        rows = open_rows(table)
-        codes = codes_by_engine(rows.table, schema, rows.columns, rows.ops)
-        np.testing.assert_array_equal(codes, Encoding(schema).codes(table)["x"])
+    check(None, kind, EXAMPLES["embedded"])
 
-    holds()
+
+@pytest.mark.slow
+@pytest.mark.parametrize("kind", list(Kind))
+def test_every_engine_gives_the_codes_of_numpy_at_length(engine, kind):
+    check(engine, kind, 20 * EXAMPLES[engine.name])
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("kind", list(Kind))
+def test_the_shortcuts_of_the_embedded_engine_at_length(kind):
+    check(None, kind, 20 * EXAMPLES["embedded"])

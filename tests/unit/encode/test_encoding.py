@@ -8,6 +8,7 @@ import pytest
 
 from understudy.column import Column, Kind, Role
 from understudy.encode import Encoding
+from understudy.encode.numbers import NumberCells
 from understudy.errors import BadInput, SchemaError, SourceError
 from understudy.schema import Schema
 
@@ -163,6 +164,8 @@ def test_public_mistakes_are_refused():
     wide = Column(name="x", kind=Kind.REAL, bounds=(-1e308, 1e308))
     with pytest.raises(SchemaError, match="too wide"):
         _ = Encoding(Schema((wide,))).cells
+    with pytest.raises(SchemaError, match="bounds are not declared"):
+        NumberCells(Column(name="x", kind=Kind.REAL))
     narrow = Column(name="x", kind=Kind.REAL, bounds=(1, 1 + 1e-15), bins=64)
     with pytest.raises(SchemaError, match="too narrow"):
         _ = Encoding(Schema((narrow,))).cells

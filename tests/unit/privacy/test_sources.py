@@ -148,6 +148,12 @@ def test_files_that_are_not_there_or_not_tables(write, tmp_path):
     refused("only Parquet files can be read together", str(tmp_path / "?.csv"))
 
 
+def test_a_header_may_break_its_line(write):
+    schema = Schema((Column(name="x\ny", kind=Kind.INTEGER, bounds=(0, 3), null=True),))
+    (count,) = PrivateTable(write('"x\ny"\n2\n'), schema).count([("x\ny",)])
+    assert count.tolist() == [0, 0, 1, 0, 0]
+
+
 def test_columns_that_cannot_be_told_apart(write):
     refused("occur twice: x", write("x,y,x\n"))
     refused("occur twice: x", pd.DataFrame([[1, 2]], columns=["x", "x"]))
@@ -173,6 +179,9 @@ def test_parquet_files_that_differ(tmp_path):
 def test_types_without_cells():
     refused("stored as array<int64>", pa.table({"x": [[1]]}), NUMBER)
     refused("stored as time", pa.table({"x": pa.array([0], pa.time64("us"))}), NUMBER)
+    refused(
+        "type that cannot be read", pa.table({"x": pa.nulls(1, pa.list_(pa.float16()))}), NUMBER
+    )
     odd = pd.DataFrame({"x": pd.Series([1, 2], dtype="Sparse[int]")})
     refused("pandas type Sparse", odd, NUMBER)
 
@@ -224,7 +233,7 @@ def test_text_that_is_not_utf8_in_parquet_and_arrow(tmp_path):
 
 
 def test_objects_of_any_kind():
-    odd = ["a", 1, 2.5, None, float("nan"), pd.NaT, pd.NA, b"b", "\ud800", ["q"], object()]
+    odd = ["a", 1, 2.5, None, float("nan"), pd.NaT, pd.NA, b"b", "\ud800", ["q"], "é"]
     frame = pd.DataFrame({"x": pd.Series(odd, dtype=object), "y": ["a"] * len(odd)})
     assert letters(frame)[0] == [1, 0, 5, 5]
 

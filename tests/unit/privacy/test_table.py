@@ -31,6 +31,7 @@ def test_it_shows_its_schema_and_nothing_else():
     assert repr(table) == str(table) == "PrivateTable(x: categorical, y: integer)"
     assert table.schema is SCHEMA
     assert table.domain.sizes == {"x": 2, "y": 10}
+    assert table.encoding.schema is SCHEMA
     public = {name for name in dir(table) if not name.startswith("_")}
     assert public == {"schema", "encoding", "domain", "count"}
 
