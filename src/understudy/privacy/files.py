@@ -18,7 +18,7 @@ from understudy.privacy.engine import (
     internal_names,
     quoted,
 )
-from understudy.privacy.tolerant import csv_batches, open_text, parquet_batches
+from understudy.privacy.tolerant import csv_batches, is_lost, open_text, parquet_batches
 
 
 def open_path(path: str, text_encoding: str) -> OpenedRows:
@@ -98,7 +98,7 @@ def _csv_header(file: Path, encoding: str) -> tuple[str, tuple[str, ...]]:
     except (OSError, EOFError, zlib.error):
         msg = f"{file} cannot be read: it is not a readable (or not a whole) CSV file."
         raise SourceError(msg) from None
-    if "\N{REPLACEMENT CHARACTER}" in first:
+    if is_lost(first):
         msg = (
             f"The header of {file} is not {encoding} text. Declare the text encoding, such as "
             "'latin-1', or save the file as UTF-8."

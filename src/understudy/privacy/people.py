@@ -20,6 +20,9 @@ def keep_per_person(codes: Value, person: str, rows: int) -> Value:
     a random linear form: plain integer arithmetic, which all engines agree on.
     """
     names = [name for name in codes.columns if name != person]
+    if codes[person].type().is_string():
+        # Blanks around a cell mean nothing anywhere else either.
+        codes = codes.mutate(codes[person].strip().name(person))
     linear = _below_prime(_number(codes[person])) * _key() % _PRIME + _key()
     for name in names:
         linear = linear + codes[name].cast("int64") * _key() % _PRIME

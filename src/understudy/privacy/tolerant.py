@@ -5,6 +5,7 @@ that is not text. These readers go on: they cost more time and give the same cel
 well-formed row, with missing cells where a row is not.
 """
 
+import codecs
 import csv
 import gzip
 import io
@@ -17,15 +18,32 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 _ROWS_PER_BATCH = 2**14
-_UNREADABLE = "\N{REPLACEMENT CHARACTER}"
+_LOST = "\udc80"
+"""What stands in text for bytes that are none: no file can hold it."""
 
 
 def open_text(path: Path, encoding: str) -> IO[str]:
-    """The file as text; a byte that is not text becomes the replacement character."""
+    """The file as text, in which `is_lost` finds the bytes that are none."""
     open_bytes = gzip.open if path.suffix.lower() == ".gz" else open
     plain = open_bytes(path, "rb")
     codec = "utf-8-sig" if encoding == "utf-8" else encoding
-    return io.TextIOWrapper(plain, encoding=codec, errors="replace", newline="")
+    return io.TextIOWrapper(plain, encoding=codec, errors=_KEEP_LOST, newline="")
+
+
+def is_lost(text: str) -> bool:
+    """Whether the text holds bytes that are not text in the file's encoding."""
+    return _LOST in text
+
+
+def _keep_lost(error: UnicodeError) -> tuple[str, int]:
+    """A mark for what cannot be decoded; unlike "surrogateescape", for every encoding."""
+    if not isinstance(error, UnicodeDecodeError):
+        raise error
+    return _LOST, error.end
+
+
+_KEEP_LOST = "understudy.keep_lost"
+codecs.register_error(_KEEP_LOST, _keep_lost)
 
 
 def csv_batches(
@@ -43,13 +61,14 @@ def _csv_batches(
 ) -> Iterator[pa.RecordBatch]:
     width = len(schema)
     with open_text(path, encoding) as lines:
-        records = _records(csv.reader(lines, delimiter=delimiter))
+        # Like the strict reader, take a quote after blanks for the start of a quoted cell.
+        records = _records(csv.reader(lines, delimiter=delimiter, skipinitialspace=True))
         next(records, None)  # the header
         rows: list[list[str | None]] = []
         for record in records:
             if not record and width > 1:
                 continue  # a blank line is no row, except where a row is one cell
-            cells = [None if _UNREADABLE in cell else cell for cell in record[:width]]
+            cells = [None if is_lost(cell) else cell for cell in record[:width]]
             rows.append(cells + [None] * (width - len(cells)))
             if len(rows) == _ROWS_PER_BATCH:
                 yield _batch(rows, schema)
@@ -67,7 +86,7 @@ def _records(reader: Iterator[list[str]]) -> Iterator[list[str]]:
         except StopIteration:
             return
         except csv.Error:
-            yield [_UNREADABLE]
+            yield [_LOST]
 
 
 def _batch(rows: list[list[str | None]], schema: pa.Schema) -> pa.RecordBatch:

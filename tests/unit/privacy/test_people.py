@@ -112,6 +112,12 @@ def test_the_key_is_secret_and_new_for_every_table():
     assert len(distinct) > 5
 
 
+def test_blanks_around_an_id_do_not_make_another_person():
+    ids = ["p", " p", "p ", "\tp", "q"]
+    table = pa.table({"who": ids * 3, "x": list(range(15)), "y": [0] * 15})
+    assert counted(table, 2)[0].sum() == 4
+
+
 def test_rows_without_an_id_count_as_one_persons():
     table = pa.table({"who": pa.nulls(30, pa.string()), "x": [1] * 30, "y": [0] * 30})
     assert counted(table, 3)[0].sum() == 3
