@@ -69,12 +69,12 @@ def test_counting_by_sql_agrees_with_brute_force(engine):
 
 @pytest.mark.slow
 def test_counting_in_blocks_agrees_with_brute_force_at_length():
-    check(None, 20 * EXAMPLES["embedded"])
+    check(None, 10 * EXAMPLES["embedded"])
 
 
 @pytest.mark.slow
 def test_counting_by_sql_agrees_with_brute_force_at_length(engine):
-    check(engine, 20 * EXAMPLES[engine.name])
+    check(engine, 10 * EXAMPLES[engine.name])
 
 
 def test_many_rows_over_several_blocks():

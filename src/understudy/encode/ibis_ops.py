@@ -1,5 +1,6 @@
 """The rules' operations as Ibis expressions: codes made where the rows lie."""
 
+import datetime as dt
 from collections.abc import Callable, Mapping
 
 import ibis
@@ -72,6 +73,10 @@ class IbisOps:
         """Seconds since 1970-01-01 of a stored date or timestamp, a whole double."""
         midnight = ibis.literal(0, "int64")
         clock = storage is Storage.TIMESTAMP
+        # An infinite date has no year, and some engines raise on asking for it.
+        first, last = _ends_of_time(value.type()) if clock else (dt.date.min, dt.date.max)
+        inside = ibis.least(ibis.greatest(value, first), last)
+        value = ibis.ifelse(value.isnull(), ibis.null(value.type()), inside)
         parts = {
             "Y": value.year().cast("int64"),
             "m": value.month().cast("int64"),
@@ -146,6 +151,12 @@ class IbisOps:
             odd = value.contains("e") | value.contains("E") | value.contains("_")
             fits = ibis.ifelse(odd, fits, value)
         return ibis.ifelse(value.length() <= LONGEST_NUMBER, fits, none)
+
+
+def _ends_of_time(kind: Value) -> tuple[dt.datetime, dt.datetime]:
+    zone = None if kind.timezone is None else dt.UTC
+    last = dt.datetime.max.replace(microsecond=0, tzinfo=zone)
+    return dt.datetime.min.replace(tzinfo=zone), last
 
 
 def ibis_storage(name: str, kind: Value) -> Storage:
