@@ -11,7 +11,7 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from understudy.column import Column, Kind, Number
+from understudy.column import LARGEST_INTEGER, Column, Kind, Number
 from understudy.encode.arrow_ops import ArrowOps
 from understudy.encode.ops import (
     MOMENT_PARTS,
@@ -45,8 +45,9 @@ class NumberCells:
     def __post_init__(self) -> None:
         if not math.isfinite(self._span * self._cuts):
             self._refuse("the bounds are too wide for a double; bring them closer together")
-        middles = np.asarray([self._middle(first, last) for first, last in self.bins])
-        if not self._whole and not np.array_equal(self._cell(middles), np.arange(len(middles))):
+        if self._whole and self._span > LARGEST_INTEGER:
+            self._refuse("the bounds are further apart than 2**53; bring them closer together")
+        if not self._whole and np.isnan(self._inner).any():
             self._refuse("the bins are too narrow for a double; declare fewer")
 
     @cached_property
@@ -122,13 +123,15 @@ class NumberCells:
         return code
 
     def _bin(self, inside: Value, ops: Ops) -> Value:
-        if self.column.edges is not None:
-            return ops.search(inside, tuple(self._unit(edge) for edge in self.column.edges[1:-1]))
+        cuts, span = self._cuts, self._span
+        # Division is exact as long as the products are: then it finds the bins of `_all_bins`.
+        if self.column.edges is not None or (self._whole and span * cuts > LARGEST_INTEGER):
+            return ops.search(inside, tuple(first for first, _ in self._all_bins[1:]))
         offset = inside - self._least
-        if self._cuts == self._span:
-            return ops.floor(offset)
-        place = ops.floor(offset * float(self._cuts) / float(self._span))
-        return place if self._whole else ops.clamp(place, 0, self._cuts - 1)
+        if not self._whole:
+            return ops.clamp(ops.floor(offset * float(cuts) / float(span)), 0, cuts - 1)
+        whole = ops.floor(offset)
+        return whole if cuts == span else ops.floor(whole * float(cuts) / float(span))
 
     def decode(self, codes: NDArray[np.unsignedinteger], rng: np.random.Generator) -> Value:
         """One value per code: drawn evenly inside a bin, exact for an atom, null for missing."""
@@ -198,16 +201,24 @@ class NumberCells:
         last: NDArray[np.float64],
         rng: np.random.Generator,
     ) -> NDArray[np.float64]:
-        """A real inside the bin; one that rounding pushed out, or onto an atom, to the middle."""
+        """A real inside the bin; where rounding pushed it out, or onto an atom, an inner one."""
         values = first + rng.random(len(codes)) * (last - first)
-        return np.where(self._cell(values) == codes, values, self._middle(first, last))
+        return np.where(self._cell(values) == codes, values, self._inner[codes])
 
     def _cell(self, numbers: NDArray[np.float64]) -> NDArray[np.int64]:
         return np.asarray(self._code(numbers, ArrowOps()))
 
-    def _middle(self, first: Value, last: Value) -> Value:
-        # A third rather than a half: the middle of a symmetric bin is a likely atom (0 in ±1).
-        return first + (last - first) / 3
+    @cached_property
+    def _inner(self) -> NDArray[np.float64]:
+        """A value of each bin that is no atom; NaN where a double does not fit in."""
+        first, last = np.asarray(self.bins).T
+        inner = np.full(len(self.bins), np.nan)
+        # One point more than there are atoms: not all of them can be atoms.
+        for share in np.linspace(0.5, 0.9, len(self.atoms) + 1):
+            point = first + share * (last - first)
+            fits = self._cell(point) == np.arange(len(inner))
+            inner = np.where(fits & np.isnan(inner), point, inner)
+        return inner
 
     def _dates(self, numbers: Value) -> Value:
         if self.column.kind is Kind.DATE:

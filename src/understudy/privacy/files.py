@@ -93,8 +93,6 @@ def _csv_header(file: Path, encoding: str) -> tuple[str, tuple[str, ...]]:
     try:
         with open_text(file, encoding) as lines:
             first = lines.readline()
-            while first.count('"') % 2 and (more := lines.readline()):
-                first += more  # a quoted name with a line break inside
     except (OSError, EOFError, zlib.error):
         msg = f"{file} cannot be read: it is not a readable (or not a whole) CSV file."
         raise SourceError(msg) from None
@@ -103,6 +101,10 @@ def _csv_header(file: Path, encoding: str) -> tuple[str, tuple[str, ...]]:
             f"The header of {file} is not {encoding} text. Declare the text encoding, such as "
             "'latin-1', or save the file as UTF-8."
         )
+        raise SourceError(msg)
+    if first.count('"') % 2:
+        # Reading on in search of its end would take rows for names.
+        msg = f"The header of {file} opens a quote that its line does not close. Mend the names."
         raise SourceError(msg)
     split = {mark: next(csv.reader([first], delimiter=mark), []) for mark in ",;\t|"}
     delimiter = max(split, key=lambda mark: len(split[mark]))

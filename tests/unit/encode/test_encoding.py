@@ -69,6 +69,31 @@ def test_unequal_bins_of_whole_numbers():
     assert cells.bins == ((0, 2), (3, 4), (5, 6))
 
 
+def test_a_fraction_goes_with_the_whole_number_below():
+    facts = {"kind": Kind.INTEGER, "bounds": (0, 120), "bins": 24, "null": False}
+    numbers = np.arange(0, 121, 0.25)
+    whole = codes(np.floor(numbers), pa.float64(), **facts)
+    assert codes(numbers, pa.float64(), **facts) == whole
+    days = {"kind": Kind.DATE, "bounds": (dt.date(2020, 1, 1), dt.date(2020, 12, 31)), "bins": 12}
+    late = [dt.datetime(2020, 1, 1, 23, 59) + dt.timedelta(days=day) for day in range(366)]  # noqa: DTZ001
+    dates = [moment.date() for moment in late]
+    assert codes(late, pa.timestamp("s"), **days) == codes(dates, pa.date32(), **days)
+
+
+def test_wide_whole_numbers_find_the_bins_they_are_drawn_from():
+    column = Column(name="x", kind=Kind.INTEGER, bounds=(0, 2**53 - 1), bins=1000, null=False)
+    encoding = Encoding(Schema((column,)))
+    ends = pa.array([int(end) for both in encoding.cells["x"].bins for end in both])
+    expected = np.repeat(np.arange(1000), 2)
+    np.testing.assert_array_equal(encoding.codes(pa.table({"x": ends}))["x"], expected)
+
+
+def test_an_atom_anywhere_in_a_real_bin():
+    for atoms in [(1.5,), (1.0,), (1.5, 1.8, 2.1, 2.4, 2.7)]:
+        column = Column(name="x", kind=Kind.REAL, bounds=(0, 3), bins=1, atoms=atoms, null=False)
+        assert Encoding(Schema((column,))).domain.sizes == {"x": 1 + len(atoms)}
+
+
 @pytest.mark.parametrize("size", [7, 49, 64, 85, 1000])
 def test_one_cell_for_each_whole_number(size):
     facts = {"kind": Kind.INTEGER, "bounds": (0, size - 1), "bins": size, "null": False}
@@ -166,6 +191,9 @@ def test_public_mistakes_are_refused():
         _ = Encoding(Schema((wide,))).cells
     with pytest.raises(SchemaError, match="bounds are not declared"):
         NumberCells(Column(name="x", kind=Kind.REAL))
+    far = Column(name="x", kind=Kind.INTEGER, bounds=(-(2**53), 2**53))
+    with pytest.raises(SchemaError, match="further apart"):
+        _ = Encoding(Schema((far,))).cells
     narrow = Column(name="x", kind=Kind.REAL, bounds=(1, 1 + 1e-15), bins=64)
     with pytest.raises(SchemaError, match="too narrow"):
         _ = Encoding(Schema((narrow,))).cells

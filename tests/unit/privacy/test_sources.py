@@ -148,10 +148,10 @@ def test_files_that_are_not_there_or_not_tables(write, tmp_path):
     refused("only Parquet files can be read together", str(tmp_path / "?.csv"))
 
 
-def test_a_header_may_break_its_line(write):
-    schema = Schema((Column(name="x\ny", kind=Kind.INTEGER, bounds=(0, 3), null=True),))
-    (count,) = PrivateTable(write('"x\ny"\n2\n'), schema).count([("x\ny",)])
-    assert count.tolist() == [0, 0, 1, 0, 0]
+def test_a_header_that_does_not_end_shows_no_rows(write):
+    with pytest.raises(SourceError, match="opens a quote") as caught:
+        PrivateTable(write('x,"y\nsecret,4711\n'), LETTERS)
+    assert "secret" not in str(caught.value)
 
 
 def test_columns_that_cannot_be_told_apart(write):
