@@ -71,6 +71,22 @@ def test_dates_beyond_all_calendars_move_to_the_nearer_bound(engine, stored):
     assert count.tolist() == [2, 1, 2, 1]
 
 
+def test_numbers_that_make_postgres_raise_are_absorbed(postgres_engine):
+    # Its arithmetic raises on underflow, and its decimals may be too large for a double.
+    doubles = ["5e-324", "1e-310", "1e308", "'NaN'", "'inf'", "NULL"]
+    decimals = ["1e-400::numeric", "1e400::numeric", "'NaN'", "'-Infinity'", "1e200::numeric"]
+    facts = {"kind": Kind.REAL, "bounds": (0, 1e300), "bins": 4, "null": True}
+    expected = {"double precision": [2, 0, 0, 1, 3], "numeric": [2, 0, 0, 0, 3]}
+    for stored, cells in (("double precision", doubles), ("numeric", decimals)):
+        postgres_engine.drop_table("extreme", force=True)
+        postgres_engine.raw_sql(f"CREATE TABLE extreme (x {stored})")
+        values = ", ".join(f"({cell})" for cell in cells)
+        postgres_engine.raw_sql(f"INSERT INTO extreme VALUES {values}")
+        postgres_engine.con.commit()
+        table = PrivateTable(postgres_engine.table("extreme"), Schema((Column(name="x", **facts),)))
+        assert table.count([("x",)])[0].tolist() == expected[stored]
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("kind", list(Kind))
 def test_every_engine_gives_the_codes_of_numpy_at_length(engine, kind):

@@ -2,6 +2,7 @@
 
 import datetime as dt
 from collections.abc import Callable, Mapping
+from decimal import Decimal
 
 import ibis
 
@@ -18,6 +19,9 @@ from understudy.encode.ops import (
     Value,
     seconds_since_1970,
 )
+
+_DIGITS = 38
+"""Decimals of no more digits always fit a double; PostgreSQL has longer ones."""
 
 
 def case_position(text: Value, labels: tuple[str, ...], otherwise: Value) -> Value:
@@ -62,6 +66,8 @@ class IbisOps:
         if storage is Storage.TEXT:
             text = self._number_text(value)
             double = text.try_cast("float64") if self._try_cast else text.cast("float64")
+        elif value.type().is_decimal() and (value.type().precision or 1000) > _DIGITS:
+            double = _within_doubles(value).cast("float64")
         else:
             double = value.cast("float64")
         # Written with comparisons because engines order NaN differently, and one has none:
@@ -151,6 +157,13 @@ class IbisOps:
             odd = value.contains("e") | value.contains("E") | value.contains("_")
             fits = ibis.ifelse(odd, fits, value)
         return ibis.ifelse(value.length() <= LONGEST_NUMBER, fits, none)
+
+
+def _within_doubles(decimal: Value) -> Value:
+    """The decimal, unknown where it is too large for a double and 0 where it is too small."""
+    large, small = ibis.literal(Decimal(10) ** 300), ibis.literal(Decimal(10) ** -300)
+    exact = ibis.ifelse((decimal < small) & (decimal > -small), 0, decimal)
+    return ibis.ifelse((decimal < large) & (decimal > -large), exact, ibis.null(decimal.type()))
 
 
 def _ends_of_time(kind: Value) -> tuple[dt.datetime, dt.datetime]:

@@ -110,7 +110,7 @@ class NumberCells:
         """
         least, greatest = self._least, self._greatest
         inside = ops.clamp(number, least, greatest)
-        code = self._bin(inside, ops)
+        code = self._bin(number, ops)
         for place in self._hollow:
             code = code - ops.where(inside >= self._all_bins[place][1] + 1, 1, 0)
         places = dict(zip(self.atoms, itertools.count(len(self.bins)), strict=False))
@@ -122,15 +122,17 @@ class NumberCells:
             code = ops.where(equal, place, code)
         return code
 
-    def _bin(self, inside: Value, ops: Ops) -> Value:
+    def _bin(self, number: Value, ops: Ops) -> Value:
+        """The bin of a number, or of the bound that it lies beyond."""
         cuts, span = self._cuts, self._span
         # Division is exact as long as the products are: then it finds the bins of `_all_bins`.
         if self.column.edges is not None or (self._whole and span * cuts > LARGEST_INTEGER):
-            return ops.search(inside, tuple(first for first, _ in self._all_bins[1:]))
-        offset = inside - self._least
+            return ops.search(number, tuple(first for first, _ in self._all_bins[1:]))
         if not self._whole:
+            # From a quarter of the first bin on: a tiny quotient is an error on some engines.
+            offset = ops.clamp(number, self._quarter, self._greatest) - self._least
             return ops.clamp(ops.floor(offset * float(cuts) / float(span)), 0, cuts - 1)
-        whole = ops.floor(offset)
+        whole = ops.floor(ops.clamp(number, self._least, self._greatest) - self._least)
         return whole if cuts == span else ops.floor(whole * float(cuts) / float(span))
 
     def decode(self, codes: NDArray[np.unsignedinteger], rng: np.random.Generator) -> Value:
@@ -267,6 +269,10 @@ class NumberCells:
     @cached_property
     def _greatest(self) -> float:
         return self._unit(self._bounds[1])
+
+    @cached_property
+    def _quarter(self) -> float:
+        return self._least + self._span / self._cuts / 4
 
     @cached_property
     def _span(self) -> float:
