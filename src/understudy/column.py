@@ -19,9 +19,12 @@ Number: TypeAlias = int | float | dt.date | dt.datetime
 Label: TypeAlias = str | int
 """A value of a categorical or ordinal column."""
 
-LARGEST_INTEGER = 2**53
-"""Integers up to here are exact in every engine, also where they pass through a double."""
+LARGEST_INTEGER = 2**52
+"""Integers up to here, and their neighbours, are exact in every engine and in a double."""
 MOST_BINS = 2**16
+MOST_EDGES = 2**10 + 1
+"""Unequal bins are searched by nested comparisons, which engines evaluate slowly."""
+MOST_ATOMS = 32
 FORMAT_MARKS = " -_:/,."
 """What may stand between the parts of a date: characters that every engine takes alike."""
 WHITESPACE = " \t\n\r\v\f"
@@ -104,9 +107,14 @@ class Column:
     source: Source = Source.DECLARED
 
     def __post_init__(self) -> None:
-        if not self.name:
+        if not isinstance(self.name, str) or not self.name:
             msg = "A column needs a name."
             raise SchemaError(msg)
+        for fact, choices in (("kind", Kind), ("role", Role), ("source", Source)):
+            try:
+                object.__setattr__(self, fact, choices(getattr(self, fact)))
+            except ValueError:
+                self._refuse(f"{fact} is unknown; use one of {listed(choices)}.")
         self._check_categories()
         self._check_numbers()
         if self.format is not None:
@@ -153,12 +161,14 @@ class Column:
         if all(isinstance(label, str) for label in labels):
             labels = tuple(str(label).strip(WHITESPACE) for label in labels)
             object.__setattr__(self, "categories", labels)
-            if any(not label or "\0" in str(label) for label in labels):
+            if not all(labels):
                 self._refuse("a category may not be empty: an empty cell is a missing one.")
+            if not all(_is_plain_text(str(label)) for label in labels):
+                self._refuse("a category may not hold NUL or half a character.")
         elif any(type(label) is not int for label in labels):
             self._refuse("categories must be all strings or all integers.")
         elif any(abs(int(label)) > LARGEST_INTEGER for label in labels):
-            self._refuse("integer categories must lie within ±2**53; use strings beyond that.")
+            self._refuse("integer categories must lie within ±2**52; use strings beyond that.")
         twice = repeated(str(label) for label in labels)
         if twice:
             self._refuse(f"categories repeated: {listed(twice)}. List each once.")
@@ -169,7 +179,7 @@ class Column:
         object.__setattr__(self, "other", other)
         if any(isinstance(label, int) for label in labels):
             self._refuse("an 'other' label needs categories that are strings.")
-        if not other or other in labels:
+        if not other or other in labels or not _is_plain_text(other):
             self._refuse("the label of 'other' must be non-empty and not itself a category.")
 
     def _check_numbers(self) -> None:
@@ -196,6 +206,8 @@ class Column:
         self._check_bounds()
         if len(set(self.atoms)) < len(self.atoms):
             self._refuse("atoms repeated. List each once.")
+        if len(self.atoms) > MOST_ATOMS:
+            self._refuse(f"at most {MOST_ATOMS} atoms can be used; keep the commonest.")
 
     def _check_edges(self) -> None:
         if self.edges is None:
@@ -215,10 +227,14 @@ class Column:
             )
 
     def _check_bounds(self) -> None:
-        if self.bins is not None and not 1 <= self.bins <= MOST_BINS:
-            self._refuse(f"bins is {self.bins}; it must lie between 1 and {MOST_BINS:,}.")
-        if self.edges is not None and len(self.edges) > MOST_BINS:
-            self._refuse(f"at most {MOST_BINS:,} edges can be used.")
+        if self.bins is not None and (
+            type(self.bins) is not int or not 1 <= self.bins <= MOST_BINS
+        ):
+            self._refuse(f"bins must be a whole number between 1 and {MOST_BINS:,}.")
+        if self.edges is not None and len(self.edges) > MOST_EDGES:
+            self._refuse(
+                f"at most {MOST_EDGES:,} edges can be used; bins of equal width can be more."
+            )
         if self.bounds is None:
             return
         if len(self.bounds) != 2:  # noqa: PLR2004 - least and greatest
@@ -232,20 +248,23 @@ class Column:
     def _number(self, value: object, fact: str) -> Number:
         """The value in this column's own type, or a refusal."""
         if self.kind is Kind.DATETIME and isinstance(value, dt.datetime):
-            naive = value.astimezone(dt.UTC).replace(tzinfo=None) if value.tzinfo else value
+            try:
+                naive = value.astimezone(dt.UTC).replace(tzinfo=None) if value.tzinfo else value
+            except OverflowError:
+                self._refuse(f"{fact} must lie within the years 1 to 9999.")
             return naive.replace(microsecond=0)
         if self.kind is Kind.DATETIME and isinstance(value, dt.date):
             return dt.datetime(value.year, value.month, value.day)  # noqa: DTZ001 - naive as the column
         if self.kind is Kind.DATE and isinstance(value, dt.date):
             return value.date() if isinstance(value, dt.datetime) else value
         if self.kind in {Kind.INTEGER, Kind.REAL} and type(value) in {int, float}:
-            number = float(value)  # type: ignore[arg-type]
+            number = _double(value)  # type: ignore[arg-type]
             if not math.isfinite(number):
                 self._refuse(f"{fact} must be finite.")
             if self.kind is Kind.REAL:
                 return number
             if not number.is_integer() or abs(number) > LARGEST_INTEGER:
-                self._refuse(f"{fact} of an integer column must be integers within ±2**53.")
+                self._refuse(f"{fact} of an integer column must be integers within ±2**52.")
             return int(number)
         article = "an" if self.kind is Kind.INTEGER else "a"
         return self._refuse(f"{fact} must hold values of {article} {self.kind} column.")
@@ -262,3 +281,15 @@ class Column:
             self._refuse("format may use %Y %m %d %H %M %S, each once, and plain characters.")
         if not set("Ymd") <= set(directives):
             self._refuse("format must contain %Y, %m and %d.")
+
+
+def _double(value: float) -> float:
+    try:
+        return float(value)
+    except OverflowError:
+        return math.inf
+
+
+def _is_plain_text(text: str) -> bool:
+    """Whether every engine can hold the text: no NUL, and no half of a surrogate pair."""
+    return "\0" not in text and not any("\ud800" <= mark <= "\udfff" for mark in text)

@@ -19,13 +19,13 @@ is a table; what is left out is left open:
 import json
 import tomllib
 from collections.abc import Mapping
-from dataclasses import fields
+from dataclasses import fields, replace
 from enum import StrEnum
 from pathlib import Path
 from typing import Any, TypeVar
 
 from understudy.column import Column, Kind, Role, Source
-from understudy.errors import SchemaError, listed
+from understudy.errors import BadInput, SchemaError, listed
 from understudy.schema import Schema
 
 _FACTS = tuple(field.name for field in fields(Column) if field.name != "name")
@@ -43,13 +43,38 @@ def read_schema(path: str | Path) -> Schema:
         except json.JSONDecodeError as error:
             msg = f"{path} is not valid JSON: {error}."
             raise SchemaError(msg) from None
+        except RecursionError:
+            msg = f"{path} is nested too deeply for a schema."
+            raise SchemaError(msg) from None
         return schema_from_json(content)
     return schema_from_toml(text, folder=path.parent)
 
 
 def write_schema(schema: Schema, path: str | Path) -> None:
-    """Write a schema as TOML, to be read, reviewed and edited by a person."""
-    Path(path).write_text(schema_to_toml(schema), encoding="utf-8")
+    """Write a schema as TOML, to be read, reviewed and edited by a person.
+
+    A code list that does not lie beside the new file is written into it.
+    """
+    path = Path(path)
+    columns = tuple(
+        column if _lists_the_same(column, path.parent) else replace(column, categories_file=None)
+        for column in schema
+    )
+    try:
+        path.write_text(schema_to_toml(replace(schema, columns=columns)), encoding="utf-8")
+    except OSError as error:
+        msg = f"{path} cannot be written: {error.strerror}."
+        raise BadInput(msg) from None
+
+
+def _lists_the_same(column: Column, folder: Path) -> bool:
+    """Whether the column's code list, looked up from this folder, holds its categories."""
+    if column.categories_file is None:
+        return True
+    try:
+        return _code_list(folder / column.categories_file) == column.categories
+    except SchemaError:
+        return False
 
 
 def schema_from_toml(text: str, *, folder: Path = Path()) -> Schema:
@@ -124,7 +149,7 @@ def _from_sdv(content: Mapping[str, Any]) -> Schema:
 
 
 def _sdv_column(name: str, facts: Mapping[str, Any], key: object) -> Column:
-    sdtype = facts.get("sdtype")
+    sdtype = str(facts.get("sdtype"))
     if name == key or sdtype == "id":
         return Column(name=name, kind=Kind.CATEGORICAL, role=Role.ID)
     if sdtype == "numerical":
@@ -132,7 +157,7 @@ def _sdv_column(name: str, facts: Mapping[str, Any], key: object) -> Column:
         kind = Kind.INTEGER if "int" in representation.lower() else Kind.REAL
         return Column(name=name, kind=kind)
     if sdtype == "datetime":
-        pattern = facts.get("datetime_format")
+        pattern = _expect(facts.get("datetime_format"), str, f"Column {name!r}", "datetime_format")
         kind = Kind.DATETIME if pattern is None or "%H" in pattern else Kind.DATE
         iso = pattern in {None, "%Y-%m-%d", "%Y-%m-%d %H:%M:%S", "%Y-%m-%dT%H:%M:%S"}
         return Column(name=name, kind=kind, format=None if iso else pattern)

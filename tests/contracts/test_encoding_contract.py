@@ -54,6 +54,51 @@ def test_the_shortcuts_of_the_embedded_engine_give_the_codes_of_numpy(kind):
     check(None, kind, EXAMPLES["embedded"])
 
 
+DATES = (dt.datetime(2019, 12, 31, 22), dt.datetime(2020, 6, 1, 23, 59, 59, 999999))  # noqa: DTZ001
+MOMENTS = [*DATES, dt.datetime(1969, 12, 31, 23, 59, 59, 1), None]  # noqa: DTZ001
+VARIANTS = [
+    *(pa.array(MOMENTS, pa.timestamp(unit)) for unit in ("us", "ns")),
+    *(pa.array(MOMENTS, pa.timestamp(unit, "Asia/Tokyo")) for unit in ("us", "ns")),
+    *(pa.array([2**62, -(2**62), None], pa.int64()).cast(pa.timestamp(u)) for u in ("s", "ms")),
+    pa.array([2**62, -(2**62), 2**63 - 1], pa.int64()).cast(pa.timestamp("us", "UTC")),
+    pa.array([2**31 - 1, -(2**31), 0, None], pa.int32()).cast(pa.date32()),
+    pa.array([86_400_000 * 18_300, None], pa.int64()).cast(pa.date64()),
+    *(pa.array([0, 2, 9, None], kind) for kind in (pa.uint8(), pa.int16(), pa.uint64())),
+    pa.array([2**64 - 1], pa.uint64()),
+    *(pa.array([0.5, 2.0, -1.0, None], kind) for kind in (pa.float32(), pa.float64())),
+    pa.array(["0.1707", "2.5000", None]).cast(pa.decimal128(18, 4)),
+    pa.array(["0.1707", "2.5000", None]).cast(pa.string_view()),
+    pa.array(["1", "x", None]).dictionary_encode(),
+    pa.nulls(2),
+]
+
+
+@pytest.mark.parametrize("values", VARIANTS, ids=lambda values: f"{values.type}-{len(values)}")
+def test_every_arrow_type_gives_the_codes_of_numpy(values):
+    dated = pa.types.is_temporal(values.type)
+    facts = (
+        {"kind": Kind.DATETIME, "bounds": DATES, "bins": 7, "null": True}
+        if dated
+        else {"kind": Kind.REAL, "bounds": (0, 3), "bins": 7, "atoms": (0.1707, 2), "null": True}
+    )
+    schema = Schema((Column(name="x", **facts),))
+    table = pa.table({"x": values, "row": pa.array(range(len(values)), pa.int64())})
+    rows = open_rows(table)
+    codes = codes_by_engine(rows.table, schema, rows.columns, rows.ops)
+    np.testing.assert_array_equal(codes, Encoding(schema).codes(table)["x"])
+
+
+def test_sqlite_columns_that_hold_values_of_other_types(sqlite_engine):
+    sqlite_engine.drop_table("loose", force=True)
+    with sqlite_engine.begin() as cursor:
+        cursor.execute("CREATE TABLE loose (t TEXT, n REAL)")
+        cursor.execute("INSERT INTO loose VALUES ('2', 2), (x'ff32', 'two'), (NULL, x'32')")
+    numbers = {"kind": Kind.INTEGER, "bounds": (0, 3), "null": True}
+    schema = Schema((Column(name="t", **numbers), Column(name="n", **numbers)))
+    counts = PrivateTable(sqlite_engine.table("loose"), schema).count([("t",), ("n",)])
+    assert [count.tolist() for count in counts] == [[0, 0, 1, 0, 2]] * 2
+
+
 @pytest.mark.parametrize("stored", ["DATE", "TIMESTAMP", "TIMESTAMPTZ"])
 def test_dates_beyond_all_calendars_move_to_the_nearer_bound(engine, stored):
     if engine.name == "sqlite":

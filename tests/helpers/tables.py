@@ -99,7 +99,23 @@ def cells(column: Column, storage: Storage) -> st.SearchStrategy:
 
 _ODD_TEXT = ["", "  ", "\t", "TRUE", "no", "Y", "1.0", "nan", "inf", "1e5", "1_000", "5.", ".5"]
 _ODD_TEXT += ["+5", "1e400", "9" * 80, "2020-02-30", "2020-02-29T10:00:00Z", "2020-1-1 7:05"]
-_ODD_TEXT += [" a ", "any other", "null", "None", "0x1F", "1,5", "١٢", "K", "\N{KELVIN SIGN}"]
+_ODD_TEXT += [
+    " a ",
+    "any other",
+    "null",
+    "None",
+    "+-5",
+    "1e+150",
+    "1E-005",
+    "\x01",
+    "\x7f",
+    "a\xa0",
+    "0x1F",
+    "1,5",
+    "١٢",
+    "K",
+    "\N{KELVIN SIGN}",
+]
 
 
 def _stored(value, storage: Storage):

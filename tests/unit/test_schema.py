@@ -10,6 +10,8 @@ from understudy.schema import Schema
 
 NOW = dt.datetime(2020, 1, 1, 12, 30, 15, 999, dt.timezone(dt.timedelta(hours=2)))
 
+EARLIEST = dt.datetime(1, 1, 1, tzinfo=dt.timezone(dt.timedelta(hours=2)))
+
 WRONG = [
     ("needs a name", {"name": "", "kind": Kind.BOOLEAN}),
     ("belong to categorical", {"kind": Kind.REAL, "categories": ("a",)}),
@@ -31,14 +33,21 @@ WRONG = [
     ("must be finite", {"kind": Kind.REAL, "bounds": (0, float("inf"))}),
     ("must be finite", {"kind": Kind.REAL, "atoms": (float("nan"),)}),
     ("must be integers", {"kind": Kind.INTEGER, "bounds": (0, 1.5)}),
-    ("must be integers", {"kind": Kind.INTEGER, "bounds": (0, 2**54)}),
+    ("must be integers", {"kind": Kind.INTEGER, "bounds": (0, 2**53)}),
     ("values of a date column", {"kind": Kind.DATE, "bounds": (0, 1)}),
     ("values of an integer column", {"kind": Kind.INTEGER, "bounds": (0, True)}),
     ("between 1 and", {"kind": Kind.INTEGER, "bounds": (0, 9), "bins": 0}),
     ("between 1 and", {"kind": Kind.INTEGER, "bounds": (0, 9), "bins": 10**6}),
+    ("between 1 and", {"kind": Kind.INTEGER, "bounds": (0, 9), "bins": 2.5}),
+    ("kind is unknown; use one of categorical", {"kind": "reel"}),
+    ("must be finite", {"kind": Kind.INTEGER, "bounds": (0, 10**400)}),
+    ("years 1 to 9999", {"kind": Kind.DATETIME, "bounds": (EARLIEST, EARLIEST)}),
+    ("at most 32 atoms", {"kind": Kind.INTEGER, "atoms": tuple(range(33))}),
+    ("half a character", {"kind": Kind.ORDINAL, "categories": ("a\ud800",)}),
+    ("half a character", {"kind": Kind.ORDINAL, "categories": ("a\0",)}),
     ("not both", {"kind": Kind.INTEGER, "edges": (0, 9), "bins": 2}),
     ("at least two", {"kind": Kind.INTEGER, "edges": (0,)}),
-    ("at most", {"kind": Kind.INTEGER, "edges": tuple(range(2**16 + 1))}),
+    ("at most", {"kind": Kind.INTEGER, "edges": tuple(range(1026))}),
     ("must increase", {"kind": Kind.INTEGER, "edges": (0, 5, 5)}),
     ("equal the bounds", {"kind": Kind.INTEGER, "edges": (0, 5), "bounds": (0, 6)}),
     ("atoms repeated", {"kind": Kind.INTEGER, "atoms": (0, 0.0)}),

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from helpers.tables import columns
 from understudy.column import Column, Kind, Role
-from understudy.errors import SchemaError
+from understudy.errors import BadInput, SchemaError
 from understudy.schema import Schema
 from understudy.schema_files import (
     read_schema,
@@ -51,6 +51,19 @@ def test_a_column_that_stays_home_needs_no_kind():
     assert schema_from_toml('[columns.x]\nrole = "id"').columns[0].role is Role.ID
 
 
+def test_a_code_list_that_lies_elsewhere_is_written_into_the_schema(tmp_path):
+    schema = read_schema(GOLDEN)
+    write_schema(schema, tmp_path / "s.toml")
+    again = read_schema(tmp_path / "s.toml")
+    assert again["icd"].categories == schema["icd"].categories
+    assert again["icd"].categories_file is None
+    (tmp_path / "codes.txt").write_text((GOLDEN.parent / "codes.txt").read_text())
+    write_schema(schema, tmp_path / "s.toml")
+    assert read_schema(tmp_path / "s.toml") == schema
+    with pytest.raises(BadInput, match="cannot be written"):
+        write_schema(schema, tmp_path / "none" / "s.toml")
+
+
 WRONG_TOML = {
     "not valid TOML": "[columns",
     "at least one column": "",
@@ -85,6 +98,9 @@ def test_files_that_cannot_be_read(tmp_path):
     (tmp_path / "latin.toml").write_bytes(b"[columns.x]\nkind = '\xe9'")
     with pytest.raises(SchemaError, match="not UTF-8"):
         read_schema(tmp_path / "latin.toml")
+    (tmp_path / "deep.json").write_text("[" * 10**5)
+    with pytest.raises(SchemaError, match="nested too deeply"):
+        read_schema(tmp_path / "deep.json")
     (tmp_path / "half.json").write_text("{")
     with pytest.raises(SchemaError, match="not valid JSON"):
         read_schema(tmp_path / "half.json")
@@ -143,3 +159,6 @@ def test_other_json_is_refused():
         schema_from_json({"tables": {"a": SDV, "b": SDV}})
     with pytest.raises(SchemaError, match="must be a table"):
         schema_from_json({"columns": {"a": 3}})
+    assert schema_from_json({"columns": {"a": {"sdtype": []}}})["a"].role is Role.DROP
+    with pytest.raises(SchemaError, match="datetime_format must be str"):
+        schema_from_json({"columns": {"a": {"sdtype": "datetime", "datetime_format": 3}}})

@@ -41,7 +41,9 @@ class ArrowOps:
             )
             plain = pc.utf8_ltrim(pc.utf8_trim(value, WHITESPACE), "+")
             value = pc.if_else(fits, plain, None)
-        if storage is Storage.BOOLEAN:
+        elif pa.types.is_decimal(value.type):
+            value = pc.cast(value, pa.string())  # the direct cast to a double is not exact
+        elif storage is Storage.BOOLEAN:
             value = pc.cast(value, pa.uint8())
         # Not the default "safe" cast, which raises on integers beyond 2**53.
         doubles = _numpy(pc.cast(value, pa.float64(), safe=False))
@@ -50,10 +52,9 @@ class ArrowOps:
     def moment(self, value: Value, storage: Storage) -> NDArray[np.float64]:
         """Seconds since 1970-01-01 of a stored date or timestamp, a whole double."""
         if storage is Storage.DATE:
-            return _numpy(pc.cast(pc.cast(value, pa.date32()), pa.int32())) * 86400.0
-        # Whole seconds are split off in integers: nanoseconds do not fit a double.
-        ticks = {"s": 1, "ms": 10**3, "us": 10**6, "ns": 10**9}[value.type.unit]
-        seconds = _numpy_integers(pc.cast(value, pa.int64())) // ticks
+            return _numpy(pc.cast(value, pa.int32())) * 86400.0
+        # Whole seconds are split off in integers, so that times before 1970 round down too.
+        seconds = _numpy_integers(pc.cast(value, pa.int64())) // 10**6
         return np.where(_is_null(value), np.nan, seconds)
 
     def moment_parts(self, text: Value, pattern: MomentPattern) -> dict[str, Value]:
@@ -73,7 +74,7 @@ class ArrowOps:
         return parts
 
     def whole_text(self, number: NDArray[np.float64]) -> Value:
-        """The text of a whole number; unknown if it is not whole or beyond ±2**53."""
+        """The text of a whole number; unknown if it is not whole or beyond ±2**52."""
         whole = (np.floor(number) == number) & (np.abs(number) <= LARGEST_INTEGER)
         integers = pa.array(np.where(whole, number, 0).astype(np.int64), mask=~whole)
         return pc.cast(integers, pa.string())
@@ -143,11 +144,15 @@ def unusable_storage(name: str, kind: str) -> SourceError:
     )
 
 
+_TICKS = {"s": 1, "ms": 10**3, "us": 10**6, "ns": 10**9}
+_FIRST_DAY, _LAST_DAY = -719162, 2932896
+"""0001-01-01 and 9999-12-31, in days since 1970."""
 _UNUSUAL = (
     (pa.types.is_null, pa.large_string()),
     (pa.types.is_string_view, pa.large_string()),
     (pa.types.is_float16, pa.float32()),
     (pa.types.is_decimal256, pa.float64()),
+    (pa.types.is_date64, pa.date32()),
 )
 
 
@@ -155,6 +160,8 @@ def plain_type(kind: pa.DataType) -> pa.DataType:
     """A type that Arrow's functions and engines all take: no dictionaries, views or nulls."""
     if pa.types.is_dictionary(kind):
         return plain_type(kind.value_type)
+    if pa.types.is_timestamp(kind):
+        return pa.timestamp("us", kind.tz)
     for unusual, plain in _UNUSUAL:
         if unusual(kind):
             return plain
@@ -162,10 +169,32 @@ def plain_type(kind: pa.DataType) -> pa.DataType:
 
 
 def plain_array(array: pa.Array) -> pa.Array:
-    """The array in a plain type."""
+    """The array in a plain type, dates and timestamps within the years 1 to 9999."""
     if pa.types.is_dictionary(array.type):
         return plain_array(array.dictionary).take(array.indices)
-    return array.cast(plain_type(array.type))
+    if pa.types.is_date(array.type) or pa.types.is_timestamp(array.type):
+        return _within_calendar(array)
+    kind = plain_type(array.type)
+    if pa.types.is_decimal256(array.type):
+        array = array.cast(pa.string())  # the direct cast to a double is not exact
+    return array.cast(kind)
+
+
+def _within_calendar(array: pa.Array) -> pa.Array:
+    """Dates in days and timestamps in microseconds; what no calendar holds, moved to its end."""
+    kind = plain_type(array.type)
+    if pa.types.is_date(array.type):
+        short = array.type == pa.date32()  # in days; the other kind counts milliseconds
+        counts = _numpy_integers(array.cast(pa.int32() if short else pa.int64()))
+        days = np.clip(counts // (1 if short else 86_400_000), _FIRST_DAY, _LAST_DAY)
+        return pa.array(days.astype(np.int32), mask=_is_null(array)).cast(kind)
+    ticks = _TICKS[array.type.unit]
+    counts = _numpy_integers(array.cast(pa.int64()))
+    first, last = _FIRST_DAY * 86400 * ticks, ((_LAST_DAY + 1) * 86400 * ticks) - 1
+    ends = np.iinfo(np.int64)
+    counts = np.clip(counts, max(first, ends.min), min(last, ends.max))
+    micros = counts * (10**6 // ticks) if ticks <= 10**6 else counts // (ticks // 10**6)
+    return pa.array(micros, mask=_is_null(array)).cast(kind)
 
 
 def _is_null(value: Value) -> NDArray[np.bool_]:

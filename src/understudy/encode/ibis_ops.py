@@ -35,6 +35,7 @@ class IbisOps:
 
     `position` may be replaced by something faster than CASE, and `try_cast` says that the
     engine can cast text without raising; both only where the engine is known to be DuckDB.
+    `loose_types` says that a column may hold values of other types than its own, as in SQLite.
     """
 
     def __init__(
@@ -42,9 +43,19 @@ class IbisOps:
         position: Callable[[Value, tuple[str, ...], Value], Value] = case_position,
         *,
         try_cast: bool = False,
+        loose_types: bool = False,
     ) -> None:
         self._position = position
         self._try_cast = try_cast
+        self._loose_types = loose_types
+
+    def stored(self, value: Value, storage: Storage) -> Value:
+        """The value, unknown where an engine with loose types stores something else."""
+        kinds = {Storage.TEXT: ("text",), Storage.FLOAT: ("integer", "real")}
+        kinds[Storage.INTEGER] = kinds[Storage.FLOAT]
+        if not self._loose_types or storage not in kinds:
+            return value
+        return ibis.ifelse(value.typeof().isin(kinds[storage]), value, ibis.null(value.type()))
 
     def text(self, value: Value, storage: Storage) -> Value:
         """Text as it stands, whole numbers without a point."""
@@ -102,7 +113,7 @@ class IbisOps:
         return parts
 
     def whole_text(self, number: Value) -> Value:
-        """The text of a whole number; unknown if it is not whole or beyond ±2**53."""
+        """The text of a whole number; unknown if it is not whole or beyond ±2**52."""
         small = ibis.ifelse(number.abs() <= LARGEST_INTEGER, number, ibis.null("float64"))
         whole = small.floor().cast("int64")
         return ibis.ifelse(whole == small, whole, ibis.null("int64")).cast("string")
@@ -153,8 +164,9 @@ class IbisOps:
         fits = ibis.ifelse(value.re_search(NUMBER), value, none)
         if self._try_cast:
             # A regular expression costs more than the cast itself, and DuckDB's cast differs
-            # from our grammar only on text with an exponent or an underscore.
+            # from our grammar only on text with an exponent, an underscore or a plus sign.
             odd = value.contains("e") | value.contains("E") | value.contains("_")
+            odd = odd | value.contains("+")
             fits = ibis.ifelse(odd, fits, value)
         return ibis.ifelse(value.length() <= LONGEST_NUMBER, fits, none)
 
@@ -204,6 +216,7 @@ def coded_table(
         value = table[columns[name]]
         storage = ibis_storage(name, value.type())
         cells.check_storage(storage)
+        value = ops.stored(value, storage)
         readings[name] = {
             f"{names[name]}_{place}": reading
             for place, reading in enumerate(cells.read(value, storage, ops))

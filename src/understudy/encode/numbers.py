@@ -46,7 +46,7 @@ class NumberCells:
         if not math.isfinite(self._span * self._cuts):
             self._refuse("the bounds are too wide for a double; bring them closer together")
         if self._whole and self._span > LARGEST_INTEGER:
-            self._refuse("the bounds are further apart than 2**53; bring them closer together")
+            self._refuse("the bounds are further apart than 2**52; bring them closer together")
         if not self._whole and np.isnan(self._inner).any():
             self._refuse("the bins are too narrow for a double; declare fewer")
 

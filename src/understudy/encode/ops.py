@@ -46,7 +46,7 @@ class Ops(Protocol):
         """Year … second of a date written as text, whole numbers; 0 where it lacks them."""
 
     def whole_text(self, number: Value) -> Value:
-        """The text of a whole number; unknown if it is not whole or beyond ±2**53."""
+        """The text of a whole number; unknown if it is not whole or beyond ±2**52."""
 
     def lower(self, text: Value) -> Value:
         """Text in ASCII lower case."""
@@ -76,7 +76,10 @@ class Ops(Protocol):
 # One grammar of numbers for all engines. Engines differ on text such as "1_000", "inf" or
 # "1e400" (some raise on it), so the grammar is ours and is checked before any engine casts.
 _SPACE = f"[{WHITESPACE}]*"
-NUMBER = rf"^{_SPACE}[+-]?([0-9]+(\.[0-9]*)?|\.[0-9]+)([eE][+-]?[0-9][0-9]?)?{_SPACE}$"
+_PLAIN = r"([0-9]+(\.[0-9]*)?|\.[0-9]+)([eE][+-]?[0-9][0-9]?)?"
+_SCIENTIFIC = r"([0-9]{1,8}(\.[0-9]{0,17})?|\.[0-9]{1,17})[eE][+-]?[0-2][0-9][0-9]"
+NUMBER = rf"^{_SPACE}[+-]?({_PLAIN}|{_SCIENTIFIC}){_SPACE}$"
+"""Large exponents only after few digits: no text in the grammar is too large for a double."""
 LONGEST_NUMBER = 64
 LARGEST_DOUBLE = 1.7976931348623157e308
 MOMENT_PARTS = "YmdHMS"

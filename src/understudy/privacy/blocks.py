@@ -103,7 +103,8 @@ def _rows(block: Block) -> int:
 
 def _cells(block: Block, clique: Clique, domain: Domain) -> NDArray[np.unsignedinteger]:
     """The flat cell of each row, in the narrowest type that holds it."""
-    kind = np.min_scalar_type(domain.size(clique) - 1)
+    # Wide enough for the sizes that the index is multiplied by, too.
+    kind = np.min_scalar_type(domain.size(clique))
     if not clique:
         return np.zeros(_rows(block), kind)
     cells = block[clique[0]].astype(kind)

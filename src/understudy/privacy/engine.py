@@ -1,7 +1,8 @@
 """DuckDB in this process, and what it needs to read and encode one table of rows."""
 
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+import contextlib
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field
 
 import duckdb
 import ibis
@@ -24,33 +25,61 @@ _SETTINGS = (
 )
 
 
-ReadError = duckdb.Error
-"""What the embedded engine raises on a row that it cannot read; its message quotes the row."""
+class ReadError(Exception):
+    """The engine stopped at something; what it says of it quotes rows, and is not passed on."""
+
+
+@contextlib.contextmanager
+def _told_nothing() -> Iterator[None]:
+    """Turn whatever the engine raises into a `ReadError` without a message or a context."""
+    stopped = False
+    try:
+        yield
+    except (duckdb.Error, OSError, pa.ArrowException):
+        # While rows are under way, errors come dressed as Arrow's or the system's.
+        stopped = True
+    if stopped:
+        raise ReadError
 
 
 class EmbeddedEngine:
     """DuckDB in this process, holding one table of rows."""
 
     def __init__(self) -> None:
-        self._backend = ibis.duckdb.connect()
         self._enums: dict[tuple[str, ...], Callable[[Value], Value]] = {}
-        for setting in _SETTINGS:
-            self.run(setting)
+        self._definitions: list[str] = list(_SETTINGS)
+        self.renew()
+
+    def renew(self) -> None:
+        """Start anew with no rows: an engine that failed once may refuse everything after."""
+        self._backend = ibis.duckdb.connect()
+        for statement in self._definitions:
+            self.run(statement)
 
     def run(self, sql: str) -> None:
         """Run a statement that returns nothing."""
-        self._backend.con.execute(sql)
+        with _told_nothing():
+            self._backend.con.execute(sql)
+
+    def _define(self, sql: str) -> None:
+        self._definitions.append(sql)
+        self.run(sql)
 
     def attach(self, data: Value) -> None:
         """Make Arrow data the rows."""
         self._detach()
-        self._backend.con.register(_VIEW, data)
+        with _told_nothing():
+            self._backend.con.register(_VIEW, data)
 
-    def attach_file(self, reader: str, columns: Sequence[str]) -> None:
-        """Make what a table function of the engine reads the rows."""
+    def attach_file(self, reader: str, columns: Sequence[str], empty: Sequence[str] = ()) -> None:
+        """Make what a table function of the engine reads the rows.
+
+        Columns named in `empty` hold nothing but nulls and have no type of their own.
+        """
         self._detach()
-        names = ", ".join(columns)
-        self.run(f"CREATE VIEW {_VIEW}({names}) AS SELECT * FROM {reader}")  # noqa: S608 - ours
+        chosen = ", ".join(f"{c}::VARCHAR AS {c}" if c in empty else c for c in columns)
+        read = f"(SELECT * FROM {reader}) AS read({', '.join(columns)})"  # noqa: S608 - ours
+        self.run(f"CREATE VIEW {_VIEW} AS SELECT {chosen} FROM {read}")  # noqa: S608 - ours
 
     def _detach(self) -> None:
         self._backend.con.unregister(_VIEW)
@@ -58,11 +87,14 @@ class EmbeddedEngine:
 
     def rows(self) -> Value:
         """The rows as an Ibis table."""
-        return self._backend.table(_VIEW)
+        with _told_nothing():
+            return self._backend.table(_VIEW)
 
-    def batches(self, query: Value, rows: int) -> pa.RecordBatchReader:
-        """Run a query and hand its result over in batches."""
-        return self._backend.con.sql(self._backend.compile(query)).to_arrow_reader(rows)
+    def batches(self, query: Value, rows: int) -> Iterator[pa.RecordBatch]:
+        """Run a query and hand its result over in batches; stop with `ReadError`."""
+        sql = self._backend.compile(query)
+        with _told_nothing():
+            yield from self._backend.con.sql(sql).to_arrow_reader(rows)
 
     def position(self, text: Value, labels: tuple[str, ...], otherwise: Value) -> Value:
         """Where the stripped text stands among the labels: a cast to an enum is one look-up."""
@@ -72,11 +104,13 @@ class EmbeddedEngine:
 
     def _enum(self, labels: tuple[str, ...]) -> Callable[[Value], Value]:
         name = f"position_{len(self._enums)}"
-        self.run(f"CREATE TYPE {name}_label AS ENUM ({', '.join(map(quoted, labels))})")
+        self._define(f"CREATE TYPE {name}_label AS ENUM ({', '.join(map(quoted, labels))})")
         # Most text needs no stripping: it is looked up as it stands, and stripped if not found.
         code = f"CAST(enum_code(TRY_CAST({{}} AS {name}_label)) AS INTEGER)"
         stripped = f"trim(x, {quoted(WHITESPACE)})"
-        self.run(f"CREATE MACRO {name}(x) AS coalesce({code.format('x')}, {code.format(stripped)})")
+        self._define(
+            f"CREATE MACRO {name}(x) AS coalesce({code.format('x')}, {code.format(stripped)})"
+        )
         position: Callable[[Value], Value] = ibis.udf.scalar.builtin(
             lambda text: text, name=name, signature=(("string",), "int32")
         )
@@ -87,7 +121,7 @@ class EmbeddedEngine:
 class OpenedRows:
     """A table of rows that an engine can read, under the names its owner gave the columns."""
 
-    table: Value
+    table: Value = field(repr=False)  # an interactive Ibis shows rows
     """The rows as an Ibis table."""
     columns: dict[str, str]
     """By public name, the engine's name of the column."""
@@ -105,16 +139,15 @@ def embedded_rows(
     readers: tuple[Callable[[], None], ...],
 ) -> OpenedRows:
     """Rows for our own engine; `outline` attaches something with their columns and types."""
-    try:
+    with contextlib.suppress(ReadError):
         outline()
-        table = engine.rows()
-    except ReadError:
-        msg = (
-            "The table has a column of a type that cannot be read. Convert unusual types to text, "
-            "numbers, booleans or dates first."
-        )
-        raise SourceError(msg) from None
-    return OpenedRows(table, columns, IbisOps(engine.position, try_cast=True), engine, readers)
+        ops = IbisOps(engine.position, try_cast=True)
+        return OpenedRows(engine.rows(), columns, ops, engine, readers)
+    msg = (
+        "The table has a column of a type that cannot be read. Convert unusual types to text, "
+        "numbers, booleans or dates first."
+    )
+    raise SourceError(msg)
 
 
 def internal_names(names: Sequence[str]) -> dict[str, str]:

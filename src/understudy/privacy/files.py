@@ -18,7 +18,9 @@ from understudy.privacy.engine import (
     internal_names,
     quoted,
 )
-from understudy.privacy.tolerant import csv_batches, is_lost, open_text, parquet_batches
+from understudy.privacy.tolerant import csv_batches, is_text, open_text, parquet_batches
+
+_LONGEST_HEADER = 2**20
 
 
 def open_path(path: str, text_encoding: str) -> OpenedRows:
@@ -59,7 +61,8 @@ def _kind(file: Path) -> str:
 def _open_csv(file: Path, encoding: str) -> OpenedRows:
     try:
         codec = codecs.lookup(encoding).name
-    except LookupError:
+        "".encode(codec)  # refuses codecs that are not about text
+    except (LookupError, TypeError, ValueError):
         msg = f"The text encoding {encoding!r} is unknown. Try 'utf-8', 'latin-1' or 'cp1252'."
         raise SourceError(msg) from None
     delimiter, names = _csv_header(file, codec)
@@ -78,6 +81,7 @@ def _open_csv(file: Path, encoding: str) -> OpenedRows:
         engine.attach_file(reader, inside)
 
     def tolerantly() -> None:
+        engine.renew()
         engine.attach(csv_batches(file, codec, delimiter, inside))
 
     def outline() -> None:
@@ -92,26 +96,33 @@ def _csv_header(file: Path, encoding: str) -> tuple[str, tuple[str, ...]]:
     """Delimiter and column names, from the header line alone."""
     try:
         with open_text(file, encoding) as lines:
-            first = lines.readline()
-    except (OSError, EOFError, zlib.error):
+            first = lines.readline(_LONGEST_HEADER)
+    except (OSError, EOFError, zlib.error, UnicodeError):
         msg = f"{file} cannot be read: it is not a readable (or not a whole) CSV file."
         raise SourceError(msg) from None
-    if is_lost(first):
+    if not is_text(first):
         msg = (
             f"The header of {file} is not {encoding} text. Declare the text encoding, such as "
             "'latin-1', or save the file as UTF-8."
         )
         raise SourceError(msg)
-    if first.count('"') % 2:
+    if first.count('"') % 2 or len(first) == _LONGEST_HEADER:
         # Reading on in search of its end would take rows for names.
-        msg = f"The header of {file} opens a quote that its line does not close. Mend the names."
+        msg = f"The header of {file} does not end where its line does. Mend the column names."
         raise SourceError(msg)
-    split = {mark: next(csv.reader([first], delimiter=mark), []) for mark in ",;\t|"}
+    split = {mark: _split(first, mark) for mark in ",;\t|"}
     delimiter = max(split, key=lambda mark: len(split[mark]))
     names = tuple(name.strip() for name in split[delimiter])
     if not any(names):
         return delimiter, ()
     return delimiter, tuple(n or f"column_{k}" for k, n in enumerate(names, start=1))
+
+
+def _split(header: str, mark: str) -> list[str]:
+    try:
+        return next(csv.reader([header], delimiter=mark), [])
+    except csv.Error:  # a name that is too long or broken off, under this delimiter
+        return []
 
 
 def _open_parquet(files: list[Path]) -> OpenedRows:
@@ -131,12 +142,14 @@ def _open_parquet(files: list[Path]) -> OpenedRows:
     engine = EmbeddedEngine()
     columns = internal_names(names)
     inside = tuple(columns.values())
+    empty = [columns[f.name] for f in schemas[0] if pa.types.is_null(f.type)]
     paths = ", ".join(quoted(_literal(file)) for file in files)
 
     def strictly() -> None:
-        engine.attach_file(f"read_parquet([{paths}], hive_partitioning = false)", inside)
+        engine.attach_file(f"read_parquet([{paths}], hive_partitioning = false)", inside, empty)
 
     def tolerantly() -> None:
+        engine.renew()
         engine.attach(parquet_batches(files, inside))
 
     return embedded_rows(engine, columns, strictly, (strictly, tolerantly))

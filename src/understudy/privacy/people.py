@@ -5,6 +5,8 @@ import secrets
 
 import ibis
 
+from understudy.column import Column, Kind
+from understudy.encode.ibis_ops import IbisOps, ibis_storage
 from understudy.encode.ops import Value
 
 _PRIME = 2**31 - 1
@@ -20,9 +22,7 @@ def keep_per_person(codes: Value, person: str, rows: int) -> Value:
     a random linear form: plain integer arithmetic, which all engines agree on.
     """
     names = [name for name in codes.columns if name != person]
-    if codes[person].type().is_string():
-        # Blanks around a cell mean nothing anywhere else either.
-        codes = codes.mutate(codes[person].strip().name(person))
+    codes = codes.filter(codes[person].notnull())
     linear = _below_prime(_number(codes[person])) * _key() % _PRIME + _key()
     for name in names:
         linear = linear + codes[name].cast("int64") * _key() % _PRIME
@@ -31,6 +31,16 @@ def keep_per_person(codes: Value, person: str, rows: int) -> Value:
     place = ibis.row_number().over(group_by=ranked[person], order_by=ranked.rank)
     placed = ranked.mutate(place=place)
     return placed.filter(placed.place < rows).select(*names)
+
+
+def identity(value: Value, column: Column, ops: IbisOps) -> Value:
+    """What tells persons apart: the same for every way in which an id may be written."""
+    kind = value.type()
+    if kind.is_signed_integer():
+        return value.cast("int64")
+    if column.kind is Kind.INTEGER:
+        return ops.whole_text(ops.number(value, ibis_storage(column.name, kind)))
+    return value.cast("string").strip().nullif("")
 
 
 def _key() -> int:
@@ -44,12 +54,9 @@ def _below_prime(number: Value) -> Value:
 
 def _number(person: Value) -> Value:
     """A 64-bit number for each person; the same for the same person."""
-    if person.type().is_signed_integer():
-        return person.cast("int64").fill_null(0)
-    text = person.cast("string").fill_null("")
-    if person.get_backend().name == "sqlite":
-        return _sqlite_hash(text)
-    return text.hash()
+    if person.type().is_integer():
+        return person
+    return _sqlite_hash(person) if person.get_backend().name == "sqlite" else person.hash()
 
 
 @ibis.udf.scalar.python  # type: ignore[untyped-decorator]

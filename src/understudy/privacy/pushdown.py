@@ -1,5 +1,6 @@
 """Counting where the rows lie: one grouped query per pass, on any engine that Ibis speaks to."""
 
+import contextlib
 from collections.abc import Sequence
 
 import ibis
@@ -63,12 +64,11 @@ class SqlCounter:
 
 def execute(query: Value) -> Value:
     """The answer as an Arrow table; what an engine says of a failure may quote rows."""
-    try:
+    with contextlib.suppress(Exception):  # each engine has its own errors, and all may quote rows
         return query.to_pyarrow()
-    except Exception:  # noqa: BLE001 - each engine has its own errors, and all may quote rows
-        msg = (
-            "The engine that holds the table failed while counting. Its message is withheld, for "
-            "it may quote rows. Check that the connection is alive and the table readable, and "
-            "look into the engine's own log."
-        )
-        raise SourceError(msg) from None
+    msg = (
+        "The engine that holds the table failed while counting. Its message is withheld, for it "
+        "may quote rows. Check that the connection is alive and the table readable, and look into "
+        "the engine's own log."
+    )
+    raise SourceError(msg)

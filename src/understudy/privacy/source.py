@@ -4,6 +4,9 @@ Nothing here looks at rows to decide anything. Names come from a header or a fil
 text is parsed later by the schema, and no type is inferred: one row can never change a column.
 """
 
+import contextlib
+import math
+import sys
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -23,7 +26,7 @@ from understudy.privacy.engine import (
     internal_names,
 )
 from understudy.privacy.files import open_path
-from understudy.privacy.tolerant import valid_text
+from understudy.privacy.tolerant import is_text, valid_text
 
 
 def open_rows(data: Any, *, text_encoding: str = "utf-8") -> OpenedRows:  # noqa: ANN401 - see below
@@ -33,19 +36,29 @@ def open_rows(data: Any, *, text_encoding: str = "utf-8") -> OpenedRows:  # noqa
     if isinstance(data, ibis.expr.types.Table):
         names = tuple(data.columns)
         check_names(names)
-        return OpenedRows(data, dict(zip(names, names, strict=True)), IbisOps())
-    if type(data).__module__.partition(".")[0] == "pandas":
+        # SQLite holds values of any type in any column.
+        ops = IbisOps(loose_types=data.get_backend().name == "sqlite")
+        return OpenedRows(data, dict(zip(names, names, strict=True)), ops)
+    if _is_a(data, "pandas", "DataFrame"):
         return _open_arrow(_pandas_names(data), _pandas_columns(data))
-    if hasattr(data, "collect") and not hasattr(data, "__arrow_c_stream__"):
-        data = data.collect()  # a polars LazyFrame
-    if hasattr(data, "__arrow_c_stream__"):
-        table = pa.table(data)
+    # What libraries say of a frame that they cannot convert may quote its cells.
+    table = None
+    with contextlib.suppress(Exception):
+        frame = data.collect() if _is_a(data, "polars", "LazyFrame") else data
+        table = pa.table(frame) if hasattr(frame, "__arrow_c_stream__") else None
+    if table is not None:
         return _open_arrow(tuple(table.column_names), table.columns)
     msg = (
-        f"A {type(data).__name__} is not a table. Give a path to a CSV or Parquet file, a pandas "
-        "or polars frame, an Arrow table, or an Ibis table."
+        f"A {type(data).__name__} cannot be read as a table. Give a path to a CSV or Parquet file, "
+        "a pandas or polars frame, an Arrow table, or an Ibis table."
     )
     raise SourceError(msg)
+
+
+def _is_a(data: object, library: str, kind: str) -> bool:
+    """Whether the data is of a library's kind; a library nobody imported made nothing."""
+    module = sys.modules.get(library)
+    return module is not None and isinstance(data, getattr(module, kind))
 
 
 def _open_arrow(names: Sequence[str], values: Sequence[Value]) -> OpenedRows:
@@ -77,27 +90,32 @@ def _pandas_columns(frame: Any) -> list[Value]:  # noqa: ANN401 - pandas ships n
         column = frame.iloc[:, place]
         if str(column.dtype) == "object":
             # Objects hold anything: as text, one odd value cannot change the column's type.
-            columns.append(pa.array([_cell_text(cell) for cell in column], pa.large_string()))
-            continue
-        try:
-            columns.append(pa.Array.from_pandas(column))
-        except (pa.ArrowException, TypeError, ValueError):
-            msg = f"Column {name!r} has the pandas type {column.dtype}, which Arrow cannot hold."
-            raise SourceError(msg) from None
+            columns.append(_object_texts(column))
+        else:
+            columns.append(_pandas_column(column, name))
     return columns
+
+
+def _pandas_column(column: Any, name: str) -> Value:  # noqa: ANN401 - pandas ships no types
+    with contextlib.suppress(Exception):  # what it says may quote cells
+        return pa.Array.from_pandas(column)
+    if str(column.dtype) == "category" or str(column.dtype).startswith("str"):
+        return _object_texts(column.astype(object))  # labels of several types, half characters
+    msg = f"Column {name!r} has the pandas type {column.dtype}, which Arrow cannot hold."
+    raise SourceError(msg)
+
+
+def _object_texts(column: Any) -> pa.Array:  # noqa: ANN401 - pandas ships no types
+    return pa.array([_cell_text(cell) for cell in column], pa.large_string())
 
 
 def _cell_text(cell: object) -> str | None:
     """An object as text; missing, like anything that has no text."""
-    if cell is None or type(cell).__name__ in {"NAType", "NaTType"} or cell != cell:  # noqa: PLR0124
+    if cell is None or type(cell).__name__ in {"NAType", "NaTType"}:
         return None
-    text = str(cell)
-    return text if text.isascii() or _encodable(text) else None
-
-
-def _encodable(text: str) -> bool:
-    try:
-        text.encode("utf-8")
-    except UnicodeEncodeError:
-        return False
-    return True
+    if isinstance(cell, float) and math.isnan(cell):
+        return None
+    with contextlib.suppress(Exception):  # objects may raise anything when asked for text
+        text = str(cell)
+        return text if is_text(text) else None
+    return None

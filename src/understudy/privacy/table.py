@@ -4,6 +4,7 @@ The counts are exact and therefore private themselves. Only the ledger may impor
 it adds noise to what it hears here, and charges for it.
 """
 
+import contextlib
 from collections.abc import Iterator, Sequence
 from typing import Any, Protocol
 
@@ -19,7 +20,7 @@ from understudy.errors import BadInput, MarginalTooLarge, RowsAreSealed, SourceE
 from understudy.privacy.blocks import ROWS_PER_BLOCK, Block, BlockCounter
 from understudy.privacy.cache import MarginalCache
 from understudy.privacy.engine import EmbeddedEngine, ReadError
-from understudy.privacy.people import keep_per_person
+from understudy.privacy.people import identity, keep_per_person
 from understudy.privacy.pushdown import SqlCounter
 from understudy.privacy.source import open_rows
 from understudy.privacy.unit import Person
@@ -134,13 +135,15 @@ class PrivateTable:
         if engine is None:
             return SqlCounter(self._codes, code_names(self._encoding), self.domain)
         for attach in self._rows.readers:
-            try:
+            # Where this reader stops at a row, the next one goes on.
+            with contextlib.suppress(ReadError):
                 attach()
                 return BlockCounter(self._blocks(engine), self.domain)
-            except ReadError:
-                continue  # a row that this reader stops at; the next one goes on
-        msg = "The table cannot be read to its end. Check that the file is whole."
-        raise SourceError(msg) from None
+        msg = (
+            "The table cannot be read to its end. Check that the file is whole, that it has not "
+            "changed since it was opened, and that there is memory enough."
+        )
+        raise SourceError(msg)
 
     def _blocks(self, engine: EmbeddedEngine) -> Iterator[Block]:
         names = code_names(self._encoding)
@@ -153,7 +156,8 @@ class PrivateTable:
         if self._person is None:
             codes = coded_table(rows.table, self._encoding, rows.columns, rows.ops)
         else:
-            person = rows.table[rows.columns[self._person.id]]
+            column = self.schema[self._person.id]
+            person = identity(rows.table[rows.columns[column.name]], column, rows.ops)
             codes = coded_table(rows.table, self._encoding, rows.columns, rows.ops, person=person)
             codes = keep_per_person(codes, "person", self._person.rows)
         if rows.engine is None:

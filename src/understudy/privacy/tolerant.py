@@ -6,6 +6,7 @@ well-formed row, with missing cells where a row is not.
 """
 
 import codecs
+import contextlib
 import csv
 import gzip
 import io
@@ -17,22 +18,30 @@ from typing import IO
 import pyarrow as pa
 import pyarrow.parquet as pq
 
+from understudy.encode.arrow_ops import plain_array, plain_type
+
 _ROWS_PER_BATCH = 2**14
 _LOST = "\udc80"
 """What stands in text for bytes that are none: no file can hold it."""
 
 
 def open_text(path: Path, encoding: str) -> IO[str]:
-    """The file as text, in which `is_lost` finds the bytes that are none."""
+    """The file as text, in which `is_text` finds the bytes that are none."""
     open_bytes = gzip.open if path.suffix.lower() == ".gz" else open
     plain = open_bytes(path, "rb")
     codec = "utf-8-sig" if encoding == "utf-8" else encoding
     return io.TextIOWrapper(plain, encoding=codec, errors=_KEEP_LOST, newline="")
 
 
-def is_lost(text: str) -> bool:
-    """Whether the text holds bytes that are not text in the file's encoding."""
-    return _LOST in text
+def is_text(cell: str) -> bool:
+    """Whether the cell holds no bytes that are none in the file's encoding, nor half characters."""
+    if cell.isascii():
+        return True
+    try:
+        cell.encode("utf-8")
+    except UnicodeEncodeError:
+        return False
+    return True
 
 
 def _keep_lost(error: UnicodeError) -> tuple[str, int]:
@@ -68,7 +77,7 @@ def _csv_batches(
         for record in records:
             if not record and width > 1:
                 continue  # a blank line is no row, except where a row is one cell
-            cells = [None if is_lost(cell) else cell for cell in record[:width]]
+            cells = [cell if is_text(cell) else None for cell in record[:width]]
             rows.append(cells + [None] * (width - len(cells)))
             if len(rows) == _ROWS_PER_BATCH:
                 yield _batch(rows, schema)
@@ -98,14 +107,15 @@ def parquet_batches(paths: Sequence[Path], names: Sequence[str]) -> pa.RecordBat
     """All rows, with null in place of text that is not UTF-8."""
     schema = pq.read_schema(paths[0])
     renamed = pa.schema(
-        [pa.field(name, field.type) for name, field in zip(names, schema, strict=True)]
+        [pa.field(name, plain_type(field.type)) for name, field in zip(names, schema, strict=True)]
     )
 
     def batches() -> Iterator[pa.RecordBatch]:
         for path in paths:
             with pq.ParquetFile(path) as file:
                 for batch in file.iter_batches(_ROWS_PER_BATCH):
-                    yield pa.record_batch([valid_text(c) for c in batch.columns], schema=renamed)
+                    columns = [valid_text(plain_array(column)) for column in batch.columns]
+                    yield pa.record_batch(columns, schema=renamed)
 
     return pa.RecordBatchReader.from_batches(renamed, batches())
 
@@ -114,16 +124,14 @@ def valid_text(column: pa.Array) -> pa.Array:
     """The column, with null in place of text that is not UTF-8."""
     if not (pa.types.is_string(column.type) or pa.types.is_large_string(column.type)):
         return column
-    try:
+    with contextlib.suppress(pa.ArrowInvalid):
         column.validate(full=True)
-    except pa.ArrowInvalid:
-        cells = column.cast(pa.large_binary()).to_pylist()
-        return pa.array([_decoded(cell) for cell in cells], column.type)
-    return column
+        return column
+    cells = column.cast(pa.large_binary()).to_pylist()
+    return pa.array([_decoded(cell) for cell in cells], column.type)
 
 
 def _decoded(cell: bytes | None) -> str | None:
-    try:
+    with contextlib.suppress(UnicodeDecodeError):
         return None if cell is None else cell.decode("utf-8")
-    except UnicodeDecodeError:
-        return None
+    return None

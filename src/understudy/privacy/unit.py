@@ -10,13 +10,16 @@ class Person:
     """One person, who holds at most `rows` rows that carry the same `id`.
 
     The cap is enforced where rows are counted: of a person with more, `rows` are kept by a
-    keyed hash and the rest never reach a count. All rows without an id count as one person's.
+    keyed hash and the rest never reach a count. Rows without an id are never counted: nobody
+    can tell whose they are, so no cap would protect the people they belong to.
     """
 
     id: str
     rows: int
 
     def __post_init__(self) -> None:
-        if self.rows < 1:
-            msg = f"A person holds at most {self.rows} rows; the cap must be at least 1."
+        if type(self.rows) is not int or self.rows < 1:
+            msg = (
+                f"At most {self.rows} rows per person: the cap must be a whole number, at least 1."
+            )
             raise BadInput(msg)

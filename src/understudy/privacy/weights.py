@@ -35,6 +35,13 @@ class RowWeights:
                 f"steps, but {len(self.weights)} weights were given."
             )
             raise BadInput(msg)
+        numbers = [*self.thresholds, *self.weights, *(s for _, table in self.tables for s in table)]
+        if any(type(number) is not int for number in numbers):
+            msg = "Scores, thresholds and weights must be whole numbers."
+            raise BadInput(msg)
+        if any(abs(threshold) >= LARGEST_SCORE**2 for threshold in self.thresholds):
+            msg = "Thresholds must fit 62 bits, as sums of scores do."
+            raise BadInput(msg)
         if any(not 0 <= weight <= UNIT for weight in self.weights):
             msg = f"Weights count in 1/{UNIT} and must lie between 0 and {UNIT}."
             raise BadInput(msg)

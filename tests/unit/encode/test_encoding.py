@@ -1,6 +1,7 @@
 """Named cases of the rules that the laws only hold in general."""
 
 import datetime as dt
+from decimal import Decimal
 
 import numpy as np
 import pyarrow as pa
@@ -81,7 +82,7 @@ def test_a_fraction_goes_with_the_whole_number_below():
 
 
 def test_wide_whole_numbers_find_the_bins_they_are_drawn_from():
-    column = Column(name="x", kind=Kind.INTEGER, bounds=(0, 2**53 - 1), bins=1000, null=False)
+    column = Column(name="x", kind=Kind.INTEGER, bounds=(0, 2**52 - 1), bins=1000, null=False)
     encoding = Encoding(Schema((column,)))
     ends = pa.array([int(end) for both in encoding.cells["x"].bins for end in both])
     expected = np.repeat(np.arange(1000), 2)
@@ -122,6 +123,34 @@ def test_decimals_and_wide_integers_of_arrow():
     assert codes(decimals, **facts) == [3, 7]
     assert codes(pa.array(["3", "4"]).dictionary_encode(), **facts) == [3, 4]
     assert codes(pa.nulls(2), **facts) == [10, 10]
+
+
+def test_decimals_are_read_to_the_last_digit():
+    values = [f"{k / 10000:.4f}" for k in range(300)]
+    for kind in (pa.decimal128(18, 4), pa.decimal256(40, 4)):
+        facts = {"kind": Kind.REAL, "bounds": (0, 1), "bins": 1, "null": False}
+        for value in values[1::17]:
+            atom = facts | {"atoms": (float(value),)}
+            assert codes(pa.array([Decimal(value)], kind), **atom) == [1]
+
+
+def test_numbers_with_large_exponents_as_text():
+    facts = {"kind": Kind.REAL, "bounds": (1e100, 1e200), "bins": 4, "null": True}
+    cells = ["1e+150", "2.5e100", "1e-200", "1e299", "1.2345678901234567e+150", "1E+005"]
+    assert codes(cells, **facts) == [0, 0, 0, 3, 0, 0]
+
+
+def test_dates_beyond_the_calendar_move_to_the_nearer_bound():
+    days = (dt.date(2020, 1, 1), dt.date(2020, 1, 3))
+    facts = {"kind": Kind.DATE, "bounds": days, "null": True}
+    for unit in ("s", "ms", "us", "ns"):
+        wide = pa.array([2**62, -(2**62), None], pa.int64()).cast(pa.timestamp(unit))
+        assert codes(wide, **facts) == [2, 0, 3]
+    far = pa.array([2**31 - 1, -(2**31), None], pa.int32()).cast(pa.date32())
+    assert codes(far, **facts) == [2, 0, 3]
+    day = 86_400_000
+    far = pa.array([2**62 // day * day, -(2**62) // day * day, None], pa.int64()).cast(pa.date64())
+    assert codes(far, **facts) == [2, 0, 3]
 
 
 def test_dates_as_text():
@@ -191,7 +220,7 @@ def test_public_mistakes_are_refused():
         _ = Encoding(Schema((wide,))).cells
     with pytest.raises(SchemaError, match="bounds are not declared"):
         NumberCells(Column(name="x", kind=Kind.REAL))
-    far = Column(name="x", kind=Kind.INTEGER, bounds=(-(2**53), 2**53))
+    far = Column(name="x", kind=Kind.INTEGER, bounds=(-(2**52), 2**52))
     with pytest.raises(SchemaError, match="further apart"):
         _ = Encoding(Schema((far,))).cells
     narrow = Column(name="x", kind=Kind.REAL, bounds=(1, 1 + 1e-15), bins=64)

@@ -5,6 +5,7 @@ import gzip
 import io
 from decimal import Decimal
 
+import duckdb
 import numpy as np
 import pandas as pd
 import polars as pl
@@ -142,14 +143,16 @@ def test_files_that_are_not_there_or_not_tables(write, tmp_path):
     refused("has no columns", pa.table({}))
     (tmp_path / "cut.csv.gz").write_bytes(gzip.compress(b"x,y\n" + bytes(10**5))[:20])
     refused("not a whole", tmp_path / "cut.csv.gz")
-    refused("A dict is not a table", {"x": [1]})
+    refused("A dict cannot be read as a table", {"x": [1]})
+    for odd in (pd.Series([1]), pl.Series([1]), pa.chunked_array([[1]]), 7, None):
+        refused("cannot be read as a table", odd)
     write("x,y\n", "1.csv")
     write("x,y\n", "2.csv")
     refused("only Parquet files can be read together", str(tmp_path / "?.csv"))
 
 
 def test_a_header_that_does_not_end_shows_no_rows(write):
-    with pytest.raises(SourceError, match="opens a quote") as caught:
+    with pytest.raises(SourceError, match="does not end where its line does") as caught:
         PrivateTable(write('x,"y\nsecret,4711\n'), LETTERS)
     assert "secret" not in str(caught.value)
 
@@ -162,7 +165,9 @@ def test_columns_that_cannot_be_told_apart(write):
 def test_a_header_in_another_encoding(write):
     path = write("x,y,é\n".encode("latin-1"))
     refused("header .* is not utf-8 text.*latin-1", path)
-    refused("encoding 'klingon' is unknown", path, text_encoding="klingon")
+    for odd in ("klingon", "hex", "rot13", None, "undefined"):
+        refused("encoding .* is unknown|cannot be read", path, text_encoding=odd)
+    refused("does not end", write("x,y" * 400_000))
 
 
 def test_a_schema_about_other_columns(write):
@@ -222,6 +227,87 @@ def test_bytes_that_are_not_text(write):
     )
 
 
+@pytest.mark.parametrize("before", [10, 5_000, 200_000])
+@pytest.mark.parametrize(
+    ("bad", "x", "y"),
+    [
+        (b"secret-4711\n", [0, 0, 1, 0], [0, 0, 0, 1]),
+        (b"a\xff,b\n", [0, 0, 0, 1], [0, 1, 0, 0]),
+        (b'"a" q,b\n', [0, 0, 1, 0], [0, 1, 0, 0]),
+        (b"q" * 3_000_000 + b",b\n", [0, 0, 1, 0], [0, 1, 0, 0]),
+    ],
+    ids=["short", "bytes", "quote", "long"],
+)
+def test_a_bad_row_is_absorbed_wherever_it_stands(write, before, bad, x, y):
+    path = write(b"x,y\n" + b'a, "b"\n' * before + bad + b"b,a\n")
+    around_x, around_y = np.array([before, 1, 0, 0]), np.array([1, before, 0, 0])
+    assert letters(path) == ((around_x + x).tolist(), (around_y + y).tolist())
+
+
+def test_a_file_that_breaks_off_says_nothing_of_its_rows(tmp_path):
+    rng = np.random.default_rng(0)
+    lines = "".join(f"secret-{k},{rng.random()}\n" for k in range(50_000))
+    whole = gzip.compress(f"x,y\n{lines}".encode())
+    (tmp_path / "cut.csv.gz").write_bytes(whole[: len(whole) * 6 // 10])
+    table = PrivateTable(tmp_path / "cut.csv.gz", LETTERS)
+    with pytest.raises(SourceError, match="cannot be read to its end") as caught:
+        table.count([("x",)])
+    assert caught.value.__context__ is None
+
+
+def test_late_damage_in_parquet_says_nothing_of_its_rows(tmp_path):
+    strings = [f"secret-{k}" for k in range(300_000)]
+    path = tmp_path / "t.parquet"
+    pq.write_table(pa.table({"x": strings, "y": strings}), path, row_group_size=50_000)
+    damaged = bytearray(path.read_bytes())
+    middle = len(damaged) * 2 // 3
+    damaged[middle : middle + 5000] = bytes(5000)
+    path.write_bytes(damaged)
+    table = PrivateTable(path, LETTERS)
+    with pytest.raises(SourceError, match="cannot be read to its end") as caught:
+        table.count([("x",), ("y",)])
+    assert caught.value.__context__ is None
+
+
+def test_a_column_of_nulls_in_parquet(tmp_path):
+    table = pa.table({"x": pa.nulls(3), "y": ["a", "b", None]})
+    pq.write_table(table, tmp_path / "t.parquet")
+    assert letters(tmp_path / "t.parquet") == ([0, 0, 0, 3], [1, 1, 0, 1])
+
+
+def test_damaged_text_beside_unusual_types_in_parquet(tmp_path):
+    offsets = pa.py_buffer(np.array([0, 1, 3], np.int32))
+    bad = pa.Array.from_buffers(pa.string(), 2, [None, offsets, pa.py_buffer(b"a\xff\xfe")])
+    places = pa.array([0, 1], pa.int32())
+    table = pa.table(
+        {"x": pa.DictionaryArray.from_arrays(places, bad), "y": pa.array([1, 2], pa.float16())}
+    )
+    pq.write_table(table, tmp_path / "t.parquet")
+    assert letters(tmp_path / "t.parquet") == ([1, 0, 0, 1], [0, 0, 2, 0])
+
+
+def test_frames_that_cannot_be_converted_quote_no_cells():
+    class Frame(pd.DataFrame):
+        pass
+
+    odd = Frame({"x": pd.Series([1, "secret-4711"], dtype=object), "y": ["a", "b"]})
+    assert letters(odd) == ([0, 0, 2, 0], [1, 1, 0, 0])
+    lazy = pl.LazyFrame({"x": ["secret-4711"]}).select(pl.col("x").cast(pl.Int64))
+    relation = duckdb.sql("SELECT x::INT AS x FROM (VALUES ('secret-4711')) AS t(x)")
+    for source in (lazy, relation):
+        with pytest.raises(SourceError, match="cannot be read as a table") as caught:
+            PrivateTable(source, NUMBER)
+        assert "secret" not in str(caught.value)
+        assert caught.value.__context__ is None
+
+
+def test_labels_of_several_types_and_half_characters_in_pandas():
+    mixed = pd.DataFrame({"x": pd.Categorical(["a", 1, None]), "y": ["a", "b", None]})
+    assert letters(mixed) == ([1, 0, 1, 1], [1, 1, 0, 1])
+    half = pd.DataFrame({"x": pd.array(["a", "\ud800"], "string[python]"), "y": ["a", "b"]})
+    assert letters(half) == ([1, 0, 0, 1], [1, 1, 0, 0])
+
+
 def test_text_that_is_not_utf8_in_parquet_and_arrow(tmp_path):
     offsets = pa.py_buffer(np.array([0, 1, 3], np.int32))
     bad = pa.Array.from_buffers(pa.string(), 2, [None, offsets, pa.py_buffer(b"a\xff\xfe")])
@@ -234,8 +320,9 @@ def test_text_that_is_not_utf8_in_parquet_and_arrow(tmp_path):
 
 def test_objects_of_any_kind():
     odd = ["a", 1, 2.5, None, float("nan"), pd.NaT, pd.NA, b"b", "\ud800", ["q"], "é"]
+    odd += [np.array([1, 2]), pd.DataFrame({"a": [1]}), 10**5000, Decimal("sNaN")]
     frame = pd.DataFrame({"x": pd.Series(odd, dtype=object), "y": ["a"] * len(odd)})
-    assert letters(frame)[0] == [1, 0, 5, 5]
+    assert letters(frame)[0] == [1, 0, 8, 6]
 
 
 def test_values_outside_the_domain_and_numbers_that_are_none(write):

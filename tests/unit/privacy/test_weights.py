@@ -13,6 +13,11 @@ def test_mistakes_are_refused():
             RowWeights.of({}, [], [weight])
     with pytest.raises(BadInput, match="must increase"):
         RowWeights.of({}, [3, 3], [1, 2, 3])
+    for odd in ({"thresholds": [1.5]}, {"weights": [0.6, 1]}, {"tables": {"a": [0.5]}}):
+        with pytest.raises(BadInput, match="must be whole numbers"):
+            RowWeights.of(**({"tables": {}, "thresholds": [3], "weights": [1, 2]} | odd))
+    with pytest.raises(BadInput, match="62 bits"):
+        RowWeights.of({}, [2**70], [1, 2])
     for score in (-1, 2**31):
         with pytest.raises(BadInput, match="Scores must lie"):
             RowWeights.of({"a": [score]}, [], [1])
