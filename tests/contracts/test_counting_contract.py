@@ -5,7 +5,7 @@ import itertools
 import numpy as np
 import pyarrow as pa
 import pytest
-from hypothesis import given, settings
+from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 from helpers.tables import brute_force, load, stored_tables
@@ -75,6 +75,21 @@ def test_counting_in_blocks_agrees_with_brute_force_at_length():
 @pytest.mark.slow
 def test_counting_by_sql_agrees_with_brute_force_at_length(engine):
     check(engine, 10 * EXAMPLES[engine.name])
+
+
+@settings(max_examples=40)
+@given(st.data())
+def test_neighbouring_tables_give_counts_that_differ_by_their_one_record(data):
+    schema, table = data.draw(stored_tables(most_rows=12))
+    assume(table.num_rows > 0)
+    gone = data.draw(st.integers(0, table.num_rows - 1))
+    neighbour = pa.concat_tables([table.slice(0, gone), table.slice(gone + 1)])
+    cliques = [(column.name,) for column in schema.coded] + [()]
+    whole = PrivateTable(table, schema).count(cliques)
+    without = PrivateTable(neighbour, schema).count(cliques)
+    for one, other in zip(whole, without, strict=True):
+        assert one.shape == other.shape
+        assert (one - other).sum() == np.abs(one - other).sum() == 1
 
 
 def test_many_rows_over_several_blocks():

@@ -1,4 +1,8 @@
-"""Whose privacy is protected: what one step between neighbouring tables may change."""
+"""Whose privacy is protected: what one step between neighbouring tables may change.
+
+Neighbours are tables of records as they were read: of a CSV file that opens a quote and never
+closes it, the lines after it are part of one record.
+"""
 
 from dataclasses import dataclass
 
