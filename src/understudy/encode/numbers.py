@@ -141,9 +141,8 @@ class NumberCells:
         values = np.zeros(len(cells))
         binned = cells < len(self.bins)
         if binned.any():
-            first, last = np.asarray(self.bins).T[:, cells[binned]]
             draw = self._draw_whole if self._whole else self._draw_real
-            values[binned] = draw(cells[binned], first, last, rng)
+            values[binned] = draw(cells[binned], rng)
         for place, atom in enumerate(self.atoms, start=len(self.bins)):
             values[cells == place] = atom
         mask = cells == self.missing if self.missing is not None else None
@@ -179,31 +178,22 @@ class NumberCells:
         return self._shown(first) if first == last else " ".join(words) + without
 
     def _draw_whole(
-        self,
-        codes: NDArray[np.int64],
-        first: NDArray[np.float64],
-        last: NDArray[np.float64],
-        rng: np.random.Generator,
+        self, codes: NDArray[np.int64], rng: np.random.Generator
     ) -> NDArray[np.float64]:
         """Whole numbers of the bin that are no atoms, each as likely as the others."""
-        del codes
+        first, last = np.asarray(self.bins).T[:, codes]
         atoms = sorted(self.atoms)
         room = last - first + 1
         for atom in atoms:
             room = room - ((first <= atom) & (atom <= last))
-        values = first + rng.integers(0, room.astype(np.int64))
+        values: NDArray[np.float64] = first + rng.integers(0, room.astype(np.int64))
         for atom in atoms:
             values = values + ((first <= atom) & (atom <= values))
         return values
 
-    def _draw_real(
-        self,
-        codes: NDArray[np.int64],
-        first: NDArray[np.float64],
-        last: NDArray[np.float64],
-        rng: np.random.Generator,
-    ) -> NDArray[np.float64]:
+    def _draw_real(self, codes: NDArray[np.int64], rng: np.random.Generator) -> NDArray[np.float64]:
         """A real inside the bin; where rounding pushed it out, or onto an atom, an inner one."""
+        first, last = np.asarray(self.bins).T[:, codes]
         values = first + rng.random(len(codes)) * (last - first)
         return np.where(self._cell(values) == codes, values, self._inner[codes])
 

@@ -7,7 +7,7 @@ import ibis
 
 from understudy.column import Column, Kind
 from understudy.encode.ibis_ops import IbisOps, ibis_storage
-from understudy.encode.ops import Value
+from understudy.encode.ops import Storage, Value
 
 _PRIME = 2**31 - 1
 """Products of two numbers below it fit 63 bits on every engine."""
@@ -38,8 +38,13 @@ def identity(value: Value, column: Column, ops: IbisOps) -> Value:
     kind = value.type()
     if kind.is_signed_integer():
         return value.cast("int64")
+    if kind.is_string():
+        value = ops.stored(value, Storage.TEXT)
     if column.kind is Kind.INTEGER:
         return ops.whole_text(ops.number(value, ibis_storage(column.name, kind)))
+    if kind.is_floating():
+        number = ops.number(value, Storage.FLOAT)  # no id for NaN, and one for both zeros
+        return ibis.coalesce(ops.whole_text(number), number.cast("string"))
     return value.cast("string").strip().nullif("")
 
 

@@ -145,6 +145,12 @@ def test_each_of_a_persons_rows_is_as_likely_to_stay():
     assert ((kept - 300) ** 2 / 300).sum() < 50
 
 
+def test_ids_that_are_no_numbers_in_a_column_of_doubles():
+    ids = [0.0, -0.0, 1.5, float("nan"), None, float("inf")]
+    table = pa.table({"who": ids * 3, "x": list(range(18)), "y": [0] * 18})
+    assert counted(table, 1)[0].sum() == 2
+
+
 def test_extreme_ids_are_people_too():
     ids = [-(2**63), 2**63 - 1, 0, -1, None]
     table = pa.table({"who": ids * 4, "x": list(range(20)), "y": [0] * 20})
