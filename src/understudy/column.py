@@ -107,14 +107,15 @@ class Column:
     source: Source = Source.DECLARED
 
     def __post_init__(self) -> None:
-        if not isinstance(self.name, str) or not self.name:
-            msg = "A column needs a name."
+        if not isinstance(self.name, str) or not self.name or not _is_plain_text(self.name):
+            msg = "A column needs a name, without NUL and half characters."
             raise SchemaError(msg)
         for fact, choices in (("kind", Kind), ("role", Role), ("source", Source)):
             try:
                 object.__setattr__(self, fact, choices(getattr(self, fact)))
             except ValueError:
                 self._refuse(f"{fact} is unknown; use one of {listed(choices)}.")
+        self._check_types()
         self._check_categories()
         self._check_numbers()
         if self.format is not None:
@@ -143,13 +144,27 @@ class Column:
         where = f"Column {self.name!r}: "
         raise SchemaError(where + message)
 
+    def _check_types(self) -> None:
+        for fact in ("categories", "bounds", "edges", "atoms"):
+            value = getattr(self, fact)
+            if isinstance(value, list):
+                object.__setattr__(self, fact, tuple(value))
+            elif value is not None and not isinstance(value, tuple):
+                self._refuse(f"{fact} must be a list of values.")
+        wanted = {"null": bool, "other": str, "format": str, "categories_file": str, "bins": int}
+        for fact, kind in wanted.items():
+            value = getattr(self, fact)
+            # bool is an int to Python, and never what a person means by a number of bins.
+            if value is not None and type(value) is not kind:
+                self._refuse(f"{fact} must be {kind.__name__}, not {type(value).__name__}.")
+
     def _check_categories(self) -> None:
         if self.kind.listed:
             if self.categories is not None:
                 self._check_labels(self.categories)
             if self.other is not None:
                 self._check_other(self.other)
-        elif self.categories is not None or self.other is not None:
+        elif {self.categories, self.categories_file, self.other} != {None}:
             self._refuse(
                 f"categories and other belong to categorical and ordinal columns, and this one "
                 f"is {self.kind}. Remove them or change the kind."
@@ -227,9 +242,7 @@ class Column:
             )
 
     def _check_bounds(self) -> None:
-        if self.bins is not None and (
-            type(self.bins) is not int or not 1 <= self.bins <= MOST_BINS
-        ):
+        if self.bins is not None and not 1 <= self.bins <= MOST_BINS:
             self._refuse(f"bins must be a whole number between 1 and {MOST_BINS:,}.")
         if self.edges is not None and len(self.edges) > MOST_EDGES:
             self._refuse(

@@ -36,8 +36,10 @@ class Schema:
         if len(targets) > 1:
             msg = f"A schema has at most one target; these have the role: {listed(targets)}."
             raise SchemaError(msg)
-        if self.rows_bound is not None and self.rows_bound < 1:
-            msg = f"The bound on rows is {self.rows_bound}; it must be at least 1."
+        if self.rows_bound is not None and (
+            type(self.rows_bound) is not int or self.rows_bound < 1
+        ):
+            msg = f"The bound on rows is {self.rows_bound}; it must be a whole number, at least 1."
             raise SchemaError(msg)
 
     @cached_property

@@ -24,12 +24,11 @@ from enum import StrEnum
 from pathlib import Path
 from typing import Any, TypeVar
 
-from understudy.column import Column, Kind, Role, Source
+from understudy.column import MOST_BINS, WHITESPACE, Column, Kind, Role, Source
 from understudy.errors import BadInput, SchemaError, listed
 from understudy.schema import Schema
 
 _FACTS = tuple(field.name for field in fields(Column) if field.name != "name")
-_LISTS = ("categories", "bounds", "edges", "atoms")
 _Choice = TypeVar("_Choice", bound=StrEnum)
 
 
@@ -84,6 +83,9 @@ def schema_from_toml(text: str, *, folder: Path = Path()) -> Schema:
     except tomllib.TOMLDecodeError as error:
         msg = f"The schema is not valid TOML: {error}."
         raise SchemaError(msg) from None
+    except RecursionError:
+        msg = "The schema is nested too deeply."
+        raise SchemaError(msg) from None
     _check_keys(content, ("rows", "columns"), "The schema")
     rows = _table(content.get("rows", {}), "[rows]")
     _check_keys(rows, ("bound", "source"), "[rows]")
@@ -121,9 +123,11 @@ def schema_from_json(content: object) -> Schema:
 
 def _from_mbi(sizes: Mapping[str, int]) -> Schema:
     """Each column holds codes 0 … size - 1 and is never missing."""
-    small = [name for name, size in sizes.items() if size < 1]
-    if small:
-        msg = f"The domain gives fewer than one code to: {listed(small)}."
+    odd = [name for name, size in sizes.items() if not 1 <= size <= MOST_BINS]
+    if odd:
+        msg = (
+            f"A column may have 1 to {MOST_BINS:,} codes; the domain has others for: {listed(odd)}."
+        )
         raise SchemaError(msg)
     return Schema(
         tuple(
@@ -179,13 +183,7 @@ def _column(name: str, facts: Mapping[str, Any], folder: Path) -> Column:
         msg = f"{where}: say its kind, one of {listed(Kind)}."
         raise SchemaError(msg)
     given["kind"] = _choice(Kind, given["kind"], where, "kind")
-    for fact in _LISTS:
-        if fact in given:
-            given[fact] = tuple(_expect(given[fact], list, where, fact) or ())
-    for fact, wanted in (("bins", int), ("null", bool)):
-        _expect(given.get(fact), wanted, where, fact)
-    for fact in ("other", "format", "categories_file"):
-        _expect(given.get(fact), str, where, fact)
+    _expect(given.get("categories_file"), str, where, "categories_file")
     if "categories_file" in given:
         if "categories" in given:
             msg = f"{where}: give categories or categories_file, not both."
@@ -213,7 +211,7 @@ def _facts(column: Column) -> dict[str, Any]:
 
 def _code_list(path: Path) -> tuple[str, ...]:
     """The codes in a public list: one per line, blank lines skipped."""
-    lines = (line.strip() for line in _read_text(path).splitlines())
+    lines = (line.strip(WHITESPACE) for line in _read_text(path).split("\n"))
     return tuple(line for line in lines if line)
 
 

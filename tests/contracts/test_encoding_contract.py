@@ -4,6 +4,7 @@ import datetime as dt
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 from hypothesis import given, settings
 
@@ -86,6 +87,17 @@ def test_every_arrow_type_gives_the_codes_of_numpy(values):
     rows = open_rows(table)
     codes = codes_by_engine(rows.table, schema, rows.columns, rows.ops)
     np.testing.assert_array_equal(codes, Encoding(schema).codes(table)["x"])
+
+
+def test_nanoseconds_of_an_engine(duckdb_engine, tmp_path):
+    moments = pa.table({"x": pa.array(MOMENTS, pa.timestamp("ns"))})
+    days = (dt.date(2019, 12, 31), dt.date(2020, 6, 1))
+    schema = Schema((Column(name="x", kind=Kind.DATE, bounds=days, bins=2, null=True),))
+    there = load(duckdb_engine, moments, "nanoseconds")
+    assert PrivateTable(there, schema).count([("x",)])[0].tolist() == [2, 1, 1]
+    pq.write_table(moments, tmp_path / "t.parquet")
+    table = PrivateTable(tmp_path / "t.parquet", schema)
+    assert table.count([("x",)])[0].tolist() == [2, 1, 1]
 
 
 def test_sqlite_columns_that_hold_values_of_other_types(sqlite_engine):

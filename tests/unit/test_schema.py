@@ -38,7 +38,13 @@ WRONG = [
     ("values of an integer column", {"kind": Kind.INTEGER, "bounds": (0, True)}),
     ("between 1 and", {"kind": Kind.INTEGER, "bounds": (0, 9), "bins": 0}),
     ("between 1 and", {"kind": Kind.INTEGER, "bounds": (0, 9), "bins": 10**6}),
-    ("between 1 and", {"kind": Kind.INTEGER, "bounds": (0, 9), "bins": 2.5}),
+    ("bins must be int, not float", {"kind": Kind.INTEGER, "bounds": (0, 9), "bins": 2.5}),
+    ("null must be bool, not str", {"kind": Kind.BOOLEAN, "null": "no"}),
+    ("categories must be a list", {"kind": Kind.ORDINAL, "categories": "abc"}),
+    ("bounds must be a list", {"kind": Kind.INTEGER, "bounds": 5}),
+    ("other must be str", {"kind": Kind.ORDINAL, "other": 5}),
+    ("belong to categorical", {"kind": Kind.INTEGER, "categories_file": "x.txt"}),
+    ("without NUL", {"name": "x\ud800", "kind": Kind.BOOLEAN}),
     ("kind is unknown; use one of categorical", {"kind": "reel"}),
     ("must be finite", {"kind": Kind.INTEGER, "bounds": (0, 10**400)}),
     ("years 1 to 9999", {"kind": Kind.DATETIME, "bounds": (EARLIEST, EARLIEST)}),
@@ -114,7 +120,7 @@ def test_contradictory_schemas_are_refused():
         Schema((column, column))
     with pytest.raises(SchemaError, match="at most one target"):
         Schema((column, other))
-    with pytest.raises(SchemaError, match="must be at least 1"):
+    with pytest.raises(SchemaError, match="whole number, at least 1"):
         Schema((column,), rows_bound=0)
 
 

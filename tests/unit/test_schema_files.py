@@ -66,6 +66,7 @@ def test_a_code_list_that_lies_elsewhere_is_written_into_the_schema(tmp_path):
 
 WRONG_TOML = {
     "not valid TOML": "[columns",
+    "nested too deeply": "a=" + "[" * 10**4,
     "at least one column": "",
     "nobody reads: colums": "[colums.x]\nkind='real'",
     "nobody reads: bond": "[rows]\nbond = 3\n[columns.x]\nkind='real'",
@@ -75,7 +76,7 @@ WRONG_TOML = {
     "kind 'reel' is unknown; use one of categorical": "[columns.x]\nkind='reel'",
     "role 'boss' is unknown": "[columns.x]\nkind='real'\nrole='boss'",
     "source 'me' is unknown": "[columns.x]\nkind='real'\nsource='me'",
-    "bounds must be list, not int": "[columns.x]\nkind='real'\nbounds=3",
+    "bounds must be a list": "[columns.x]\nkind='real'\nbounds=3",
     "bins must be int, not bool": "[columns.x]\nkind='real'\nbins=true",
     "null must be bool, not str": "[columns.x]\nkind='real'\nnull='no'",
     "other must be str, not bool": "[columns.x]\nkind='categorical'\nother=true",
@@ -112,8 +113,10 @@ def test_mbi_domains_are_codes(tmp_path):
     assert schema["age"] == Column(
         name="age", kind=Kind.INTEGER, bounds=(0, 84), bins=85, null=False
     )
-    with pytest.raises(SchemaError, match="fewer than one code to: x"):
+    with pytest.raises(SchemaError, match="others for: x"):
         schema_from_json({"x": 0})
+    with pytest.raises(SchemaError, match="1 to 65,536 codes"):
+        schema_from_json({"x": 10**400})
 
 
 SDV = {

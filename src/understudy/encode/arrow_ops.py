@@ -1,5 +1,6 @@
 """The rules' operations on Arrow and NumPy arrays."""
 
+import contextlib
 import re
 
 import numpy as np
@@ -195,6 +196,23 @@ def _within_calendar(array: pa.Array) -> pa.Array:
     counts = np.clip(counts, max(first, ends.min), min(last, ends.max))
     micros = counts * (10**6 // ticks) if ticks <= 10**6 else counts // (ticks // 10**6)
     return pa.array(micros, mask=_is_null(array)).cast(kind)
+
+
+def valid_text(column: pa.Array) -> pa.Array:
+    """The column, with null in place of text that is not UTF-8."""
+    if not (pa.types.is_string(column.type) or pa.types.is_large_string(column.type)):
+        return column
+    with contextlib.suppress(pa.ArrowInvalid):
+        column.validate(full=True)
+        return column
+    cells = column.cast(pa.large_binary()).to_pylist()
+    return pa.array([_decoded(cell) for cell in cells], column.type)
+
+
+def _decoded(cell: bytes | None) -> str | None:
+    with contextlib.suppress(UnicodeDecodeError):
+        return None if cell is None else cell.decode("utf-8")
+    return None
 
 
 def _is_null(value: Value) -> NDArray[np.bool_]:

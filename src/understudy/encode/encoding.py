@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from understudy.column import Column
 from understudy.domain import Domain
-from understudy.encode.arrow_ops import ArrowOps, arrow_storage, plain_array
+from understudy.encode.arrow_ops import ArrowOps, arrow_storage, plain_array, valid_text
 from understudy.encode.labels import LabelCells
 from understudy.encode.numbers import NumberCells
 from understudy.encode.ops import Ops, Storage, Value
@@ -105,16 +105,16 @@ class Encoding:
 
     def codes(self, table: pa.Table) -> dict[str, NDArray[np.unsignedinteger]]:
         """The codes of a table at hand, such as a synthetic one."""
-        absent = [name for name in self.cells if name not in table.column_names]
+        absent = [name for name in self.cells if table.column_names.count(name) != 1]
         if absent:
-            msg = f"The table lacks columns of the schema: {listed(absent)}."
+            msg = f"The table must have these columns of the schema once: {listed(absent)}."
             raise BadInput(msg)
         ops = ArrowOps()
         codes = {}
         for name, cells in self.cells.items():
             storage = arrow_storage(name, table.schema.field(name).type)
             cells.check_storage(storage)
-            values = plain_array(table[name].combine_chunks())
+            values = valid_text(plain_array(table[name].combine_chunks()))
             readings = cells.read(values, storage, ops)
             codes[name] = np.asarray(cells.code(readings, ops)).astype(self.dtype(name))
         return codes
@@ -128,6 +128,7 @@ class Encoding:
         codes do not have.
         """
         for name, code in codes.items():
+            self.domain.check((name,))
             if len(code) and not 0 <= int(code.min()) <= int(code.max()) < self.domain.sizes[name]:
                 msg = f"Column {name!r} holds a code outside 0 … {self.domain.sizes[name] - 1}."
                 raise BadInput(msg)

@@ -20,6 +20,7 @@ from understudy.encode.ops import (
     seconds_since_1970,
 )
 
+_MICROSECONDS = 6
 _DIGITS = 38
 """Decimals of no more digits always fit a double; PostgreSQL has longer ones."""
 
@@ -51,11 +52,17 @@ class IbisOps:
 
     def stored(self, value: Value, storage: Storage) -> Value:
         """The value, unknown where an engine with loose types stores something else."""
-        kinds = {Storage.TEXT: ("text",), Storage.FLOAT: ("integer", "real")}
-        kinds[Storage.INTEGER] = kinds[Storage.FLOAT]
-        if not self._loose_types or storage not in kinds:
+        if not self._loose_types:
             return value
-        return ibis.ifelse(value.typeof().isin(kinds[storage]), value, ibis.null(value.type()))
+        numbers = ("integer", "real")
+        kinds = {Storage.TEXT: ("text",), Storage.BOOLEAN: ("integer",)}.get(storage, numbers)
+        return ibis.ifelse(value.typeof().isin(kinds), value, ibis.null(value.type()))
+
+    def storage(self, name: str, kind: Value) -> Storage:
+        """How the engine stores a column; one with loose types keeps dates as text."""
+        storage = ibis_storage(name, kind)
+        dated = storage in {Storage.DATE, Storage.TIMESTAMP}
+        return Storage.TEXT if dated and self._loose_types else storage
 
     def text(self, value: Value, storage: Storage) -> Value:
         """Text as it stands, whole numbers without a point."""
@@ -90,6 +97,8 @@ class IbisOps:
         """Seconds since 1970-01-01 of a stored date or timestamp, a whole double."""
         midnight = ibis.literal(0, "int64")
         clock = storage is Storage.TIMESTAMP
+        if clock and (value.type().scale or 0) > _MICROSECONDS:
+            value = value.cast(value.type().copy(scale=_MICROSECONDS))  # others end in 2262
         # An infinite date has no year, and some engines raise on asking for it.
         first, last = _ends_of_time(value.type()) if clock else (dt.date.min, dt.date.max)
         inside = ibis.least(ibis.greatest(value, first), last)
@@ -119,7 +128,7 @@ class IbisOps:
         return ibis.ifelse(whole == small, whole, ibis.null("int64")).cast("string")
 
     def lower(self, text: Value) -> Value:
-        """Text in lower case."""
+        """Text in lower case; outside ASCII as the engine has it, which no word of ours needs."""
         return text.lower()
 
     def position(self, text: Value, labels: tuple[str, ...], otherwise: Value) -> Value:
@@ -128,7 +137,7 @@ class IbisOps:
 
     def filled(self, text: Value) -> Value:
         """Whether there is text other than whitespace."""
-        return text.strip().length() > 0
+        return text.strip() != ""
 
     def known(self, number: Value) -> Value:
         """Whether there is a number."""
@@ -214,8 +223,10 @@ def coded_table(
     read: dict[str, Value] = {}
     for name, cells in encoding.cells.items():
         value = table[columns[name]]
-        storage = ibis_storage(name, value.type())
+        storage = ops.storage(name, value.type())
         cells.check_storage(storage)
+        if storage is Storage.TEXT:
+            value = value.cast("string")
         value = ops.stored(value, storage)
         readings[name] = {
             f"{names[name]}_{place}": reading

@@ -11,7 +11,7 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from understudy.column import LARGEST_INTEGER, Column, Kind, Number
+from understudy.column import LARGEST_INTEGER, MOST_EDGES, Column, Kind, Number
 from understudy.encode.arrow_ops import ArrowOps
 from understudy.encode.ops import (
     MOMENT_PARTS,
@@ -47,6 +47,8 @@ class NumberCells:
             self._refuse("the bounds are too wide for a double; bring them closer together")
         if self._whole and self._span > LARGEST_INTEGER:
             self._refuse("the bounds are further apart than 2**52; bring them closer together")
+        if self._searched and len(self._all_bins) >= MOST_EDGES:
+            self._refuse("the bounds are too wide for so many bins; declare fewer")
         if not self._whole and np.isnan(self._inner).any():
             self._refuse("the bins are too narrow for a double; declare fewer")
 
@@ -125,8 +127,7 @@ class NumberCells:
     def _bin(self, number: Value, ops: Ops) -> Value:
         """The bin of a number, or of the bound that it lies beyond."""
         cuts, span = self._cuts, self._span
-        # Division is exact as long as the products are: then it finds the bins of `_all_bins`.
-        if self.column.edges is not None or (self._whole and span * cuts > LARGEST_INTEGER):
+        if self._searched:
             return ops.search(number, tuple(first for first, _ in self._all_bins[1:]))
         if not self._whole:
             # From a quarter of the first bin on: a tiny quotient is an error on some engines.
@@ -259,6 +260,12 @@ class NumberCells:
     @cached_property
     def _greatest(self) -> float:
         return self._unit(self._bounds[1])
+
+    @property
+    def _searched(self) -> bool:
+        """Whether bins are searched: division is exact only as long as its products are."""
+        unequal = self.column.edges is not None
+        return unequal or (self._whole and self._span * self._cuts > LARGEST_INTEGER)
 
     @cached_property
     def _quarter(self) -> float:

@@ -87,8 +87,9 @@ def _open_csv(file: Path, encoding: str) -> OpenedRows:
     def outline() -> None:
         engine.attach(pa.table({name: pa.array([], pa.string()) for name in inside}))
 
-    # The fast reader takes UTF-8 only.
-    readers = (strictly, tolerantly) if codec == "utf-8" else (tolerantly,)
+    # The fast reader takes UTF-8 only, and has its own mind on blank lines in a single column.
+    fast = codec == "utf-8" and len(inside) > 1
+    readers = (strictly, tolerantly) if fast else (tolerantly,)
     return embedded_rows(engine, columns, outline, readers)
 
 

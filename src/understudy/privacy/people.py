@@ -6,7 +6,7 @@ import secrets
 import ibis
 
 from understudy.column import Column, Kind
-from understudy.encode.ibis_ops import IbisOps, ibis_storage
+from understudy.encode.ibis_ops import IbisOps
 from understudy.encode.ops import Storage, Value
 
 _PRIME = 2**31 - 1
@@ -38,14 +38,18 @@ def identity(value: Value, column: Column, ops: IbisOps) -> Value:
     kind = value.type()
     if kind.is_signed_integer():
         return value.cast("int64")
-    if kind.is_string():
-        value = ops.stored(value, Storage.TEXT)
-    if column.kind is Kind.INTEGER:
-        return ops.whole_text(ops.number(value, ibis_storage(column.name, kind)))
-    if kind.is_floating():
-        number = ops.number(value, Storage.FLOAT)  # no id for NaN, and one for both zeros
+    if kind.is_uuid():
+        return value.cast("string")
+    storage = ops.storage(column.name, kind)
+    text = value.cast("string")
+    value = ops.stored(text if storage is Storage.TEXT else value, storage)
+    if storage is Storage.FLOAT:
+        number = ops.number(value, storage)  # no id for NaN, and one for both zeros
         return ibis.coalesce(ops.whole_text(number), number.cast("string"))
-    return value.cast("string").strip().nullif("")
+    stripped = value.cast("string").strip().nullif("")
+    if storage is Storage.TEXT and column.kind is Kind.INTEGER:
+        return ibis.coalesce(ops.whole_text(ops.number(value, storage)), stripped)
+    return stripped
 
 
 def _key() -> int:

@@ -14,7 +14,7 @@ from typing import Any
 import ibis
 import pyarrow as pa
 
-from understudy.encode.arrow_ops import plain_array, plain_type
+from understudy.encode.arrow_ops import plain_array, plain_type, valid_text
 from understudy.encode.ibis_ops import IbisOps
 from understudy.encode.ops import Value
 from understudy.errors import SourceError
@@ -26,7 +26,7 @@ from understudy.privacy.engine import (
     internal_names,
 )
 from understudy.privacy.files import open_path
-from understudy.privacy.tolerant import is_text, valid_text
+from understudy.privacy.tolerant import is_text
 
 
 def open_rows(data: Any, *, text_encoding: str = "utf-8") -> OpenedRows:  # noqa: ANN401 - see below
@@ -36,8 +36,13 @@ def open_rows(data: Any, *, text_encoding: str = "utf-8") -> OpenedRows:  # noqa
     if isinstance(data, ibis.expr.types.Table):
         names = tuple(data.columns)
         check_names(names)
+        try:
+            engine = data.get_backend().name
+        except ibis.common.exceptions.IbisError:
+            msg = "The Ibis table belongs to no engine; take it from a connection, as con.table(…)."
+            raise SourceError(msg) from None
         # SQLite holds values of any type in any column.
-        ops = IbisOps(loose_types=data.get_backend().name == "sqlite")
+        ops = IbisOps(loose_types=engine == "sqlite")
         return OpenedRows(data, dict(zip(names, names, strict=True)), ops)
     if _is_a(data, "pandas", "DataFrame"):
         return _open_arrow(_pandas_names(data), _pandas_columns(data))

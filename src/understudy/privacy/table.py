@@ -117,7 +117,10 @@ class PrivateTable:
         msg = "A private table cannot be pickled or copied: its rows stay where they are."
         raise RowsAreSealed(msg)
 
-    def _checked(self, clique: Clique) -> Clique:
+    def _checked(self, clique: Clique | str) -> Clique:
+        if isinstance(clique, str):
+            msg = f"A marginal is asked for by a tuple of names, such as ({clique!r},)."
+            raise BadInput(msg)
         cells = self.domain.size(clique)
         if cells > self._most_cells:
             raise MarginalTooLarge(clique, cells, self._most_cells)

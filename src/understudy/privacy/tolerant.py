@@ -6,7 +6,6 @@ well-formed row, with missing cells where a row is not.
 """
 
 import codecs
-import contextlib
 import csv
 import gzip
 import io
@@ -18,7 +17,7 @@ from typing import IO
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from understudy.encode.arrow_ops import plain_array, plain_type
+from understudy.encode.arrow_ops import plain_array, plain_type, valid_text
 
 _ROWS_PER_BATCH = 2**14
 _LOST = "\udc80"
@@ -118,20 +117,3 @@ def parquet_batches(paths: Sequence[Path], names: Sequence[str]) -> pa.RecordBat
                     yield pa.record_batch(columns, schema=renamed)
 
     return pa.RecordBatchReader.from_batches(renamed, batches())
-
-
-def valid_text(column: pa.Array) -> pa.Array:
-    """The column, with null in place of text that is not UTF-8."""
-    if not (pa.types.is_string(column.type) or pa.types.is_large_string(column.type)):
-        return column
-    with contextlib.suppress(pa.ArrowInvalid):
-        column.validate(full=True)
-        return column
-    cells = column.cast(pa.large_binary()).to_pylist()
-    return pa.array([_decoded(cell) for cell in cells], column.type)
-
-
-def _decoded(cell: bytes | None) -> str | None:
-    with contextlib.suppress(UnicodeDecodeError):
-        return None if cell is None else cell.decode("utf-8")
-    return None

@@ -10,7 +10,7 @@ import pytest
 from understudy.column import Column, Kind, Role
 from understudy.encode import Encoding
 from understudy.encode.numbers import NumberCells
-from understudy.errors import BadInput, SchemaError, SourceError
+from understudy.errors import BadInput, SchemaError, SourceError, UnknownColumn
 from understudy.schema import Schema
 
 
@@ -181,6 +181,12 @@ def test_moments_keep_seconds():
     assert codes(cells, **facts) == [0, 1, 2, 0]
 
 
+def test_text_that_is_not_utf8_is_missing():
+    broken = pa.array([b"\xff", b"a"]).view(pa.string())
+    assert codes(broken, kind=Kind.CATEGORICAL, categories=("a",)) == [1, 0]
+    assert codes(broken, kind=Kind.INTEGER, bounds=(0, 1)) == [2, 2]
+
+
 def test_codes_are_as_narrow_as_they_can_be():
     def dtype(size):
         column = Column(name="x", kind=Kind.INTEGER, bounds=(0, size - 1), bins=size, null=False)
@@ -208,8 +214,10 @@ def test_public_mistakes_are_refused():
         Encoding(number).codes(pa.table({"x": pa.array([None], pa.date32())}))
     with pytest.raises(SourceError, match="list<item: int64>"):
         Encoding(number).codes(pa.table({"x": [[1]]}))
-    with pytest.raises(BadInput, match="lacks columns of the schema: x"):
+    with pytest.raises(BadInput, match="columns of the schema once: x"):
         Encoding(number).codes(pa.table({"y": [1]}))
+    with pytest.raises(UnknownColumn, match="no column 'q'"):
+        Encoding(number).decode({"q": np.array([0])}, np.random.default_rng(0))
     with pytest.raises(BadInput, match="outside 0 … 2"):
         Encoding(number).decode({"x": np.array([3])}, np.random.default_rng(0))
     label = Schema((Column(name="x", kind=Kind.CATEGORICAL, categories=("a",)),))
@@ -223,6 +231,9 @@ def test_public_mistakes_are_refused():
     far = Column(name="x", kind=Kind.INTEGER, bounds=(-(2**52), 2**52))
     with pytest.raises(SchemaError, match="further apart"):
         _ = Encoding(Schema((far,))).cells
+    fine = Column(name="x", kind=Kind.INTEGER, bounds=(0, 2**45), bins=4000)
+    with pytest.raises(SchemaError, match="too wide for so many bins"):
+        _ = Encoding(Schema((fine,))).cells
     narrow = Column(name="x", kind=Kind.REAL, bounds=(1, 1 + 1e-15), bins=64)
     with pytest.raises(SchemaError, match="too narrow"):
         _ = Encoding(Schema((narrow,))).cells

@@ -8,7 +8,7 @@ import pytest
 
 from helpers.tables import load
 from understudy.column import Column, Kind, Role
-from understudy.errors import BadInput, UnknownColumn
+from understudy.errors import BadInput, SourceError, UnknownColumn
 from understudy.privacy import people
 from understudy.privacy.table import PrivateTable
 from understudy.privacy.unit import Person
@@ -126,10 +126,14 @@ def test_rows_without_an_id_are_nobodys_and_never_count():
 
 def test_an_id_is_the_same_however_a_number_is_written():
     columns = (Column(name="who", kind=Kind.INTEGER, role=Role.ID), *SCHEMA.columns[1:])
-    ids = ["1", "01", " 1", "1.0", "+1", "2", "none", None]
-    table = pa.table({"who": ids, "x": list(range(8)), "y": [0] * 8})
+    ids = ["1", "01", " 1", "1.0", "+1", "2", "P1", " P1", str(10**17), str(10**17 + 1), None]
+    table = pa.table({"who": ids, "x": list(range(11)), "y": [0] * 11})
     capped = PrivateTable(table, Schema(columns), person=Person("who", 1))
-    assert capped.count([()])[0] == 2
+    assert capped.count([()])[0] == 5
+    wide = table.set_column(
+        0, "who", pa.array([2**64 - 1 - k // 2 for k in range(11)], pa.uint64())
+    )
+    assert PrivateTable(wide, Schema(columns), person=Person("who", 1)).count([()])[0] == 6
 
 
 @pytest.mark.statistical
@@ -149,6 +153,26 @@ def test_ids_that_are_no_numbers_in_a_column_of_doubles():
     ids = [0.0, -0.0, 1.5, float("nan"), None, float("inf")]
     table = pa.table({"who": ids * 3, "x": list(range(18)), "y": [0] * 18})
     assert counted(table, 1)[0].sum() == 2
+
+
+def test_ids_of_other_types_in_a_loose_engine(sqlite_engine):
+    sqlite_engine.drop_table("loose_ids", force=True)
+    with sqlite_engine.begin() as cursor:
+        cursor.execute("CREATE TABLE loose_ids (who TEXT, x INTEGER, y INTEGER)")
+        cursor.execute("INSERT INTO loose_ids VALUES ('p', 1, 1), ('p', 2, 1), (x'ff00', 3, 1)")
+    assert counted(sqlite_engine.table("loose_ids"), 1)[0].sum() == 1
+
+
+def test_ids_that_cannot_be_compared_are_refused():
+    table = pa.table({"who": [[1]], "x": [1], "y": [1]})
+    with pytest.raises(SourceError, match="array<int64>"):
+        counted(table, 1)
+
+
+def test_universal_ids():
+    ids = [bytes([k // 2] * 16) for k in range(6)]
+    table = pa.table({"who": pa.array(ids, pa.uuid()), "x": list(range(6)), "y": [0] * 6})
+    assert counted(table, 1)[0].sum() == 3
 
 
 def test_extreme_ids_are_people_too():

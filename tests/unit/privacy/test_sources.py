@@ -151,6 +151,14 @@ def test_files_that_are_not_there_or_not_tables(write, tmp_path):
     refused("only Parquet files can be read together", str(tmp_path / "?.csv"))
 
 
+def test_a_name_beyond_reason(write, monkeypatch):
+    before = csv.field_size_limit(1000)
+    try:
+        refused("has no columns", write("x" * 2000 + "\n"))
+    finally:
+        csv.field_size_limit(before)
+
+
 def test_a_header_that_does_not_end_shows_no_rows(write):
     with pytest.raises(SourceError, match="does not end where its line does") as caught:
         PrivateTable(write('x,"y\nsecret,4711\n'), LETTERS)

@@ -99,7 +99,11 @@ def test_public_mistakes_in_a_request():
         table.count([("x", "x")])
     with pytest.raises(BadInput, match="entries for 10 codes"):
         table.count([("x",)], RowWeights.of({"y": [1]}, [], [1]))
+    with pytest.raises(BadInput, match="tuple of names"):
+        table.count(["x"])
     assert table.count([]) == []
+    with pytest.raises(SourceError, match="belongs to no engine"):
+        PrivateTable(ibis.table({"x": "string"}, name="t"), SCHEMA)
 
 
 def test_a_failing_engine_quotes_no_rows():

@@ -5,9 +5,11 @@ import gzip
 
 import pyarrow as pa
 import pyarrow.parquet as pq
+import pytest
 
+from understudy.encode.arrow_ops import valid_text
 from understudy.privacy import tolerant
-from understudy.privacy.tolerant import csv_batches, parquet_batches, valid_text
+from understudy.privacy.tolerant import csv_batches, parquet_batches
 
 
 def rows(path, *, width=2, encoding="utf-8", delimiter=","):
@@ -64,6 +66,11 @@ def test_a_record_that_the_csv_module_gives_up_on_is_a_row_of_missing_cells():
     (a, unreadable, b) = tolerant._records(Reader())
     assert (a, b) == (["a"], ["b"])
     assert not tolerant.is_text(*unreadable)
+
+
+def test_only_decoding_is_forgiven():
+    with pytest.raises(UnicodeEncodeError):
+        "\ud800".encode("utf-8", tolerant._KEEP_LOST)
 
 
 def test_parquet_text_is_checked_and_the_rest_is_left_alone(tmp_path):
