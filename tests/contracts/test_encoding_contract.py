@@ -1,16 +1,18 @@
 """The same code for the same cell, whether NumPy or an engine computes it."""
 
 import datetime as dt
+import re
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
+from hypothesis import strategies as st
 
 from helpers.tables import load, stored_columns
 from understudy.column import Column, Kind
-from understudy.encode import Encoding
+from understudy.encode import Encoding, ibis_ops
 from understudy.encode.ibis_ops import IbisOps, coded_table
 from understudy.privacy.pushdown import execute
 from understudy.privacy.source import open_rows
@@ -103,12 +105,49 @@ def test_nanoseconds_of_an_engine(duckdb_engine, tmp_path):
 def test_sqlite_columns_that_hold_values_of_other_types(sqlite_engine):
     sqlite_engine.drop_table("loose", force=True)
     with sqlite_engine.begin() as cursor:
-        cursor.execute("CREATE TABLE loose (t TEXT, n REAL)")
-        cursor.execute("INSERT INTO loose VALUES ('2', 2), (x'ff32', 'two'), (NULL, x'32')")
+        cursor.execute("CREATE TABLE loose (t TEXT, n REAL, w TEXT, d DATE, b BOOLEAN)")
+        cursor.execute(
+            """
+            INSERT INTO loose VALUES
+                ('2', 2, 'é', '2020-01-02', 1),
+                (x'ff32', 'two', CAST(x'ff61' AS TEXT), CAST(x'ff' AS TEXT), 'yes'),
+                (CAST(x'ff' AS TEXT), x'32', x'61', 'zz', 7),
+                (NULL, NULL, '\U0001f600', '2020-01-02 10:30:00.5', 0)
+            """
+        )
     numbers = {"kind": Kind.INTEGER, "bounds": (0, 3), "null": True}
-    schema = Schema((Column(name="t", **numbers), Column(name="n", **numbers)))
-    counts = PrivateTable(sqlite_engine.table("loose"), schema).count([("t",), ("n",)])
-    assert [count.tolist() for count in counts] == [[0, 0, 1, 0, 2]] * 2
+    days = (dt.date(2020, 1, 1), dt.date(2020, 1, 3))
+    schema = Schema(
+        (
+            Column(name="t", **numbers),
+            Column(name="n", **numbers),
+            Column(
+                name="w",
+                kind=Kind.CATEGORICAL,
+                categories=("é", "\U0001f600"),
+                other="o",
+                null=True,
+            ),
+            Column(name="d", kind=Kind.DATE, bounds=days, null=True),
+            Column(name="b", kind=Kind.BOOLEAN, null=True),
+        )
+    )
+    table = PrivateTable(sqlite_engine.table("loose"), schema)
+    counts = [count.tolist() for count in table.count([(name,) for name in "tnwdb"])]
+    assert counts == [[0, 0, 1, 0, 3], [0, 0, 1, 0, 3], [1, 1, 0, 2], [0, 2, 0, 2], [1, 2, 1]]
+
+
+@given(st.binary(max_size=4))
+@example("\ud800".encode("utf-8", "surrogatepass"))
+@example(b"\xf4\x90\x80\x80")
+@example(b"\xe0\x80\x80")
+def test_the_bytes_of_utf8_are_told_from_others(data):
+    try:
+        data.decode("utf-8")
+        valid = True
+    except UnicodeDecodeError:
+        valid = False
+    assert bool(re.search(ibis_ops._UTF8, data.hex().upper())) == valid
 
 
 @pytest.mark.parametrize("stored", ["DATE", "TIMESTAMP", "TIMESTAMPTZ"])

@@ -25,6 +25,19 @@ _DIGITS = 38
 """Decimals of no more digits always fit a double; PostgreSQL has longer ones."""
 
 
+_NEXT = "[89AB][0-9A-F]"
+_UTF8 = (
+    f"^(?:[0-7][0-9A-F]|C[2-9A-F]{_NEXT}|D[0-9A-F]{_NEXT}|E0[AB][0-9A-F]{_NEXT}"
+    f"|E[1-9A-CEF](?:{_NEXT}){{2}}|ED[89][0-9A-F]{_NEXT}|F0[9AB][0-9A-F](?:{_NEXT}){{2}}"
+    f"|F[1-3](?:{_NEXT}){{3}}|F48[0-9A-F](?:{_NEXT}){{2}})*$"
+)
+"""The bytes of UTF-8 text, as hexadecimal digits."""
+_hexadecimal = ibis.udf.scalar.builtin(
+    lambda text: text, name="hex", signature=(("string",), "string")
+)
+"""SQLite's own function, which reads bytes and minds no encoding."""
+
+
 def case_position(text: Value, labels: tuple[str, ...], otherwise: Value) -> Value:
     """Where the stripped text stands among the labels, as a CASE that every engine knows."""
     branches = ((label, place) for place, label in enumerate(labels))
@@ -56,7 +69,11 @@ class IbisOps:
             return value
         numbers = ("integer", "real")
         kinds = {Storage.TEXT: ("text",), Storage.BOOLEAN: ("integer",)}.get(storage, numbers)
-        return ibis.ifelse(value.typeof().isin(kinds), value, ibis.null(value.type()))
+        fits = value.typeof().isin(kinds)
+        if storage is Storage.TEXT:
+            # Its functions raise on text that is not UTF-8, so the bytes are looked at first.
+            fits = fits & _hexadecimal(value).re_search(_UTF8)
+        return ibis.ifelse(fits, value, ibis.null(value.type()))
 
     def storage(self, name: str, kind: Value) -> Storage:
         """How the engine stores a column; one with loose types keeps dates as text."""

@@ -159,7 +159,8 @@ def test_ids_of_other_types_in_a_loose_engine(sqlite_engine):
     sqlite_engine.drop_table("loose_ids", force=True)
     with sqlite_engine.begin() as cursor:
         cursor.execute("CREATE TABLE loose_ids (who TEXT, x INTEGER, y INTEGER)")
-        cursor.execute("INSERT INTO loose_ids VALUES ('p', 1, 1), ('p', 2, 1), (x'ff00', 3, 1)")
+        cursor.execute("INSERT INTO loose_ids VALUES ('p', 1, 1), ('p', 2, 1), (x'ff', 3, 1)")
+        cursor.execute("INSERT INTO loose_ids VALUES (CAST(x'ff' AS TEXT), 4, 1)")
     assert counted(sqlite_engine.table("loose_ids"), 1)[0].sum() == 1
 
 

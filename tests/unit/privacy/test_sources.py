@@ -151,7 +151,7 @@ def test_files_that_are_not_there_or_not_tables(write, tmp_path):
     refused("only Parquet files can be read together", str(tmp_path / "?.csv"))
 
 
-def test_a_name_beyond_reason(write, monkeypatch):
+def test_a_name_beyond_reason(write):
     before = csv.field_size_limit(1000)
     try:
         refused("has no columns", write("x" * 2000 + "\n"))
