@@ -232,7 +232,9 @@ class Column:
         if len(self.edges) < 2:  # noqa: PLR2004 - a bin has two ends
             self._refuse("edges needs at least two values.")
         if any(not left < right for left, right in zip(self.edges, self.edges[1:], strict=False)):  # type: ignore[operator]
-            self._refuse("edges must increase from each to the next.")
+            self._refuse(
+                "edges must increase from each to the next. Sort them, and list each once."
+            )
         ends = (self.edges[0], self.edges[-1])
         if self.bounds is None:
             object.__setattr__(self, "bounds", ends)

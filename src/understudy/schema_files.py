@@ -62,7 +62,9 @@ def write_schema(schema: Schema, path: str | Path) -> None:
     try:
         path.write_text(schema_to_toml(replace(schema, columns=columns)), encoding="utf-8")
     except OSError as error:
-        msg = f"{path} cannot be written: {error.strerror}."
+        msg = (
+            f"{path} cannot be written: {error.strerror}. Choose a folder that exists and is yours."
+        )
         raise BadInput(msg) from None
 
 
@@ -219,10 +221,10 @@ def _read_text(path: Path) -> str:
     try:
         return path.read_text(encoding="utf-8-sig")
     except UnicodeDecodeError:
-        msg = f"{path} is not UTF-8 text."
+        msg = f"{path} is not UTF-8 text. Save it as UTF-8."
         raise SchemaError(msg) from None
     except OSError as error:
-        msg = f"{path} cannot be read: {error.strerror}."
+        msg = f"{path} cannot be read: {error.strerror}. Check the path."
         raise SchemaError(msg) from None
 
 

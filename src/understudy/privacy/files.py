@@ -28,7 +28,7 @@ def open_path(path: str, text_encoding: str) -> OpenedRows:
     names = sorted(glob.glob(path)) if _is_pattern(path) else [path]  # noqa: PTH207 - absolute too
     files = [Path(name) for name in names]
     if not files:
-        msg = f"No file matches {path}."
+        msg = f"No file matches {path}. Check the pattern, and that it ends in .parquet."
         raise SourceError(msg)
     kinds = {_kind(file) for file in files}
     if len(kinds) > 1 or (kinds == {"csv"} and len(files) > 1):

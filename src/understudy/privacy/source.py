@@ -106,7 +106,10 @@ def _pandas_column(column: Any, name: str) -> Value:  # noqa: ANN401 - pandas sh
         return pa.Array.from_pandas(column)
     if str(column.dtype) == "category" or str(column.dtype).startswith("str"):
         return _object_texts(column.astype(object))  # labels of several types, half characters
-    msg = f"Column {name!r} has the pandas type {column.dtype}, which Arrow cannot hold."
+    msg = (
+        f"Column {name!r} has the pandas type {column.dtype}, which cannot be read. Convert it to "
+        "text, numbers, booleans or dates first."
+    )
     raise SourceError(msg)
 
 
