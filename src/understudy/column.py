@@ -164,7 +164,7 @@ class Column:
                 self._check_labels(self.categories)
             if self.other is not None:
                 self._check_other(self.other)
-        elif {self.categories, self.categories_file, self.other} != {None}:
+        elif any(fact is not None for fact in (self.categories, self.categories_file, self.other)):
             self._refuse(
                 f"categories and other belong to categorical and ordinal columns, and this one "
                 f"is {self.kind}. Remove them or change the kind."

@@ -16,6 +16,7 @@ WRONG = [
     ("needs a name", {"name": "", "kind": Kind.BOOLEAN}),
     ("belong to categorical", {"kind": Kind.REAL, "categories": ("a",)}),
     ("belong to categorical", {"kind": Kind.BOOLEAN, "other": "x"}),
+    ("belong to categorical", {"kind": Kind.BOOLEAN, "categories": ([1],)}),
     ("list is empty", {"kind": Kind.ORDINAL, "categories": ()}),
     ("all strings or all integers", {"kind": Kind.ORDINAL, "categories": ("a", 1)}),
     ("all strings or all integers", {"kind": Kind.ORDINAL, "categories": (1, True)}),

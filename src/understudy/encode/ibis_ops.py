@@ -23,8 +23,6 @@ from understudy.encode.ops import (
 _MICROSECONDS = 6
 _DIGITS = 38
 """Decimals of no more digits always fit a double; PostgreSQL has longer ones."""
-
-
 _NEXT = "[89AB][0-9A-F]"
 _UTF8 = (
     f"^(?:[0-7][0-9A-F]|C[2-9A-F]{_NEXT}|D[0-9A-F]{_NEXT}|E0[AB][0-9A-F]{_NEXT}"
