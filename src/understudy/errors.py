@@ -6,7 +6,10 @@
     │   ├── SchemaError          the public facts contradict themselves or the table
     │   ├── UnknownColumn        a name that the table does not have
     │   └── MarginalTooLarge     one requested marginal has more cells than the limit
-    └── RowsAreSealed            somebody tried to take rows out of a private table
+    ├── CheckFailed              something is not as it was written down; exit code 1
+    └── PrivacyRefused           the promise would not hold; exit code 3
+        ├── BudgetSpent          the request costs more than is left
+        └── RowsAreSealed        somebody tried to take rows out of a private table
 
 Each message names what is wrong and the way out, and is decided by public facts alone:
 column names, storage types, the schema, the request. What the rows contain never raises;
@@ -69,7 +72,19 @@ columns at once, or declare coarser bins or shorter category lists for: city, jo
         )
 
 
-class RowsAreSealed(UnderstudyError):  # noqa: N818 - as above
+class CheckFailed(UnderstudyError):  # noqa: N818 - as above
+    """A certificate, a hashed file or a ledger is not as it was written down."""
+
+
+class PrivacyRefused(UnderstudyError):  # noqa: N818 - as above
+    """The promise would not hold."""
+
+
+class BudgetSpent(PrivacyRefused):
+    """The request costs more than is left."""
+
+
+class RowsAreSealed(PrivacyRefused):
     """Rows never leave a private table: not by pickle, copy or iteration."""
 
 

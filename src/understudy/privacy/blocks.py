@@ -25,9 +25,9 @@ class BlockCounter:
     """Counts encoded rows, block by block."""
 
     def __init__(self, blocks: Iterable[Block], domain: Domain) -> None:
-        self._blocks = list(blocks)
+        self.blocks = list(blocks)
         self._domain = domain
-        self._rows = sum(map(_rows, self._blocks))
+        self._rows = sum(map(_rows, self.blocks))
 
     def count(
         self, cliques: Sequence[Clique], weights: RowWeights | None
@@ -51,8 +51,8 @@ class BlockCounter:
         self, passes: list[Pass], weights: RowWeights | None
     ) -> dict[Clique, NDArray[np.int64]]:
         joints = [np.zeros(self._domain.size(step.clique), np.int64) for step in passes]
-        weigh = None if weights is None else _Weigher(weights, self._domain)
-        for block in self._blocks:
+        weigh = None if weights is None else Weigher(weights, self._domain)
+        for block in self.blocks:
             row_weights = None if weigh is None else weigh(block)
             for step, joint in zip(passes, joints, strict=True):
                 _add(joint, _cells(block, step.clique, self._domain), row_weights)
@@ -62,7 +62,7 @@ class BlockCounter:
         return counts
 
 
-class _Weigher:
+class Weigher:
     """The weights of a block's rows, from integer tables.
 
     Columns are looked up a few at a time, in the table of their joint scores, because a look-up
@@ -87,6 +87,7 @@ class _Weigher:
         self._dense = self._step(np.arange(most + 1)) if most < _DENSE_SCORES else None
 
     def __call__(self, block: Block) -> NDArray[np.float64]:
+        """The weight of each row, in 1/1024."""
         score = np.zeros(_rows(block), np.int64)
         for place, (clique, table) in enumerate(self._tables):
             found = table.take(_cells(block, clique, self._domain))

@@ -1,10 +1,11 @@
 """Counting where the rows lie: one grouped query per pass, on any engine that Ibis speaks to."""
 
 import contextlib
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
 import ibis
 import numpy as np
+import pyarrow as pa
 from numpy.typing import NDArray
 
 from understudy.domain import Clique, Domain
@@ -66,9 +67,19 @@ def execute(query: Value) -> Value:
     """The answer as an Arrow table; what an engine says of a failure may quote rows."""
     with contextlib.suppress(Exception):  # each engine has its own errors, and all may quote rows
         return query.to_pyarrow()
-    msg = (
-        "The engine that holds the table failed while counting. Its message is withheld, for it "
-        "may quote rows. Check that the connection is alive and the table readable, and look into "
-        "the engine's own log."
-    )
-    raise SourceError(msg)
+    raise SourceError(_FAILED)
+
+
+def batches(query: Value, rows: int) -> Iterator[pa.RecordBatch]:
+    """The answer in batches of at most that many rows; failures are told as above."""
+    with contextlib.suppress(Exception):
+        yield from query.to_pyarrow_batches(chunk_size=rows)
+        return
+    raise SourceError(_FAILED)
+
+
+_FAILED = (
+    "The engine that holds the table failed while counting. Its message is withheld, for it may "
+    "quote rows. Check that the connection is alive and the table readable, and look into the "
+    "engine's own log."
+)

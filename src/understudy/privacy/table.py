@@ -9,6 +9,7 @@ from collections.abc import Iterator, Sequence
 from typing import Any, Protocol
 
 import numpy as np
+import pyarrow as pa
 from numpy.typing import NDArray
 
 from understudy.column import Role
@@ -17,14 +18,15 @@ from understudy.encode import Encoding
 from understudy.encode.ibis_ops import code_names, coded_table
 from understudy.encode.ops import Value
 from understudy.errors import BadInput, MarginalTooLarge, RowsAreSealed, SourceError
-from understudy.privacy.blocks import ROWS_PER_BLOCK, Block, BlockCounter
+from understudy.privacy.blocks import ROWS_PER_BLOCK, Block, BlockCounter, Weigher
 from understudy.privacy.cache import MarginalCache
 from understudy.privacy.engine import EmbeddedEngine, ReadError
 from understudy.privacy.people import identity, keep_per_person
-from understudy.privacy.pushdown import SqlCounter
+from understudy.privacy.pushdown import SqlCounter, batches, execute
 from understudy.privacy.source import open_rows
 from understudy.privacy.unit import Person
-from understudy.privacy.weights import RowWeights
+from understudy.privacy.weights import UNIT, RowWeights
+from understudy.privacy.whole import Whole
 from understudy.schema import Schema
 
 MOST_CELLS = 2**24
@@ -94,9 +96,7 @@ class PrivateTable:
 
         With weights, each row counts as much as its weight, in 1/1024. The arrays are read-only.
         """
-        wanted = [self._checked(clique) for clique in cliques]
-        if weights is not None:
-            weights.check(self.domain)
+        wanted = self.check(cliques, weights)
         cached = {clique: self._cache.get((weights, clique)) for clique in wanted}
         new = [clique for clique, count in cached.items() if count is None]
         counts = self._count(new, weights) if new else {}
@@ -108,6 +108,33 @@ class PrivateTable:
             known[clique].transpose([clique.index(name) for name in asked])
             for asked, clique in zip(cliques, wanted, strict=True)
         ]
+
+    def check(self, cliques: Sequence[Clique], weights: RowWeights | None = None) -> list[Clique]:
+        """The cliques in the domain's order; refuses what cannot be counted, by public facts."""
+        if weights is not None:
+            weights.check(self.domain)
+        return [self._checked(clique) for clique in cliques]
+
+    def blocks(self, weights: RowWeights | None = None) -> Iterator[tuple[Block, Whole]]:
+        """One pass over the rows: blocks of codes, and the rows' weights in 1/1024.
+
+        Blocks lie in memory where the rows were encoded once; otherwise they come from the
+        engine again at each pass, a block at a time.
+        """
+        weigh = None if weights is None else Weigher(weights, self.domain)
+        counter = self._opened()
+        blocks = counter.blocks if isinstance(counter, BlockCounter) else self._streamed()
+        for block in blocks:
+            rows = len(next(iter(block.values())))
+            yield block, np.full(rows, float(UNIT)) if weigh is None else weigh(block)
+
+    def reveal(self) -> pa.Table:
+        """The rows themselves, as they are."""
+        self._opened()  # attaches the reader that gets through the file
+        rows = self._rows
+        return execute(
+            rows.table.select(**{c.name: rows.columns[c.name] for c in self.schema.coded})
+        )
 
     def __repr__(self) -> str:
         columns = ", ".join(f"{column.name}: {column.kind}" for column in self.schema)
@@ -129,9 +156,12 @@ class PrivateTable:
     def _count(
         self, cliques: list[Clique], weights: RowWeights | None
     ) -> dict[Clique, NDArray[np.int64]]:
+        return self._opened().count(cliques, weights)
+
+    def _opened(self) -> Counter:
         if self._counter is None:
             self._counter = self._make_counter()
-        return self._counter.count(cliques, weights)
+        return self._counter
 
     def _make_counter(self) -> Counter:
         engine = self._rows.engine
@@ -149,9 +179,17 @@ class PrivateTable:
         raise SourceError(msg)
 
     def _blocks(self, engine: EmbeddedEngine) -> Iterator[Block]:
+        return map(self._block, engine.batches(self._codes, ROWS_PER_BLOCK))
+
+    def _streamed(self) -> Iterator[Block]:
+        return map(self._block, batches(self._codes, ROWS_PER_BLOCK))
+
+    def _block(self, batch: pa.RecordBatch) -> Block:
         names = code_names(self._encoding)
-        for batch in engine.batches(self._codes, ROWS_PER_BLOCK):
-            yield {name: batch.column(column).to_numpy() for name, column in names.items()}
+        return {
+            name: batch.column(column).to_numpy().astype(self._encoding.dtype(name), copy=False)
+            for name, column in names.items()
+        }
 
     def _coded(self) -> Value:
         """The table of codes, as a question that has not been asked yet."""

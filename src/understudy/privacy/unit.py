@@ -5,8 +5,62 @@ closes it, the lines after it are part of one record.
 """
 
 from dataclasses import dataclass
+from fractions import Fraction
+from typing import TypeAlias
 
 from understudy.errors import BadInput
+
+
+@dataclass(frozen=True)
+class Sensitivity:
+    """How far a sum over records moves, squared so that it stays an exact number.
+
+    `one` bounds the squared norm of what one record adds; `swap` bounds the squared distance
+    between what two records add.
+    """
+
+    one: Fraction
+    swap: Fraction
+
+    def __post_init__(self) -> None:
+        # Whatever a record adds, swapping it is taking one away and adding another.
+        if not 0 <= self.one <= self.swap <= 4 * self.one:
+            msg = "Between one step and two: the bounds of a sensitivity contradict each other."
+            raise ValueError(msg)
+
+
+@dataclass(frozen=True)
+class Record:
+    """One record, added or removed."""
+
+    def squared(self, sensitivity: Sensitivity) -> Fraction:
+        """The squared distance between neighbours."""
+        return sensitivity.one
+
+    @property
+    def steps(self) -> int:
+        """How many records one step adds or removes at most."""
+        return 1
+
+    def __str__(self) -> str:
+        return "one record, added or removed"
+
+
+@dataclass(frozen=True)
+class Replacement:
+    """One record, replaced by another; the number of records is public."""
+
+    def squared(self, sensitivity: Sensitivity) -> Fraction:
+        """The squared distance between neighbours."""
+        return sensitivity.swap
+
+    @property
+    def steps(self) -> int:
+        """How many records one step adds or removes at most: one goes, one comes."""
+        return 2
+
+    def __str__(self) -> str:
+        return "one record, replaced by another"
 
 
 @dataclass(frozen=True)
@@ -27,3 +81,18 @@ class Person:
                 f"At most {self.rows} rows per person: the cap must be a whole number, at least 1."
             )
             raise BadInput(msg)
+
+    def squared(self, sensitivity: Sensitivity) -> Fraction:
+        """The squared distance between neighbours: all rows may add the same."""
+        return sensitivity.one * self.rows**2
+
+    @property
+    def steps(self) -> int:
+        """How many records one step adds or removes at most."""
+        return self.rows
+
+    def __str__(self) -> str:
+        return f"one person with all their rows, of which at most {self.rows} count"
+
+
+Unit: TypeAlias = Record | Replacement | Person

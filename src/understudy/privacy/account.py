@@ -1,0 +1,144 @@
+"""What may be spent and what was: check, debit, record.
+
+An account is a chain of limits, in the currency of its budget (see `budget`): the budget's own,
+and that of each part it was split into. A request is checked against all of them before anything
+changes, and written to the ledger file, if there is one, before it is answered.
+"""
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from fractions import Fraction
+from typing import Any
+
+from understudy.errors import BadInput, BudgetSpent, PrivacyRefused
+from understudy.privacy.accountant import cost, total_cost, total_epsilon
+from understudy.privacy.budget import Budget
+from understudy.privacy.events import Event, Reveal
+from understudy.privacy.ledger_file import OpenRelease
+
+Request = Mapping[str, Any]
+"""What was asked for, as plain public data."""
+
+
+@dataclass(frozen=True)
+class Entry:
+    """One line of the account: what was asked for, and the event that it is."""
+
+    request: Request
+    event: Event
+
+
+@dataclass
+class _Limit:
+    amount: Fraction
+    spent: Fraction = Fraction(0)
+
+    @property
+    def rest(self) -> Fraction:
+        return max(Fraction(0), self.amount - self.spent)
+
+
+@dataclass
+class _Book:
+    """What all parts of an account share."""
+
+    budget: Budget
+    file: OpenRelease | None
+    allow_non_private: bool
+    entries: list[Entry] = field(default_factory=list)
+    fixed: Counter[Event] | None = None
+    """The requests still to come, where all were fixed before the first answer."""
+
+
+class Account:
+    """What may be spent; `Account.open` makes one, `part` a smaller one within it."""
+
+    def __init__(self, book: _Book, limits: tuple[_Limit, ...]) -> None:
+        self._book = book
+        self._limits = limits
+
+    @classmethod
+    def open(
+        cls, budget: Budget, *, file: OpenRelease | None = None, allow_non_private: bool = False
+    ) -> "Account":
+        """An account that may spend a budget."""
+        return cls(_Book(budget, file, allow_non_private), (_Limit(budget.rho),))
+
+    @property
+    def budget(self) -> Budget:
+        """The budget of the whole account."""
+        return self._book.budget
+
+    @property
+    def entries(self) -> tuple[Entry, ...]:
+        """Everything debited so far, by whichever part."""
+        return tuple(self._book.entries)
+
+    @property
+    def fixed(self) -> bool:
+        """Whether all requests were fixed before the first answer."""
+        return self._book.fixed is not None
+
+    @property
+    def rest(self) -> Fraction:
+        """What can still be spent."""
+        return min(limit.rest for limit in self._limits)
+
+    def part(self, amount: Fraction) -> "Account":
+        """An account within this one that may spend at most this amount."""
+        return Account(self._book, (*self._limits, _Limit(min(amount, self.rest))))
+
+    def fix(self, events: Sequence[Event]) -> None:
+        """Fix all requests before the first answer: then their exact total counts.
+
+        From now on only these events can be debited, each as often as it is listed.
+        """
+        if len(self._limits) > 1 or self._book.entries or self.fixed:
+            msg = "Requests are fixed once, before the first answer, and for the whole account."
+            raise BadInput(msg)
+        total = total_epsilon(events, self.budget.delta)
+        costs = total_cost(events, self.budget.order)
+        if total > self.budget.epsilon or not isinstance(costs, Fraction):
+            msg = (
+                f"The requests cost epsilon {total:.4g} together; {self.budget.epsilon:.4g} is "
+                "there. Ask for less, or with more noise."
+            )
+            raise BudgetSpent(msg)
+        if self._book.file is not None:
+            self._book.file.check(events)
+        self._book.fixed = Counter(events)
+        # Their exact total may allow a little more than the sum of their costs would.
+        self._limits[0].amount = max(self._limits[0].amount, costs)
+
+    def debit(self, event: Event, request: Request) -> None:
+        """Check, debit, record; a refused request changes nothing."""
+        amount = cost(event, self.budget.order)
+        self._check(event, amount)
+        if self._book.file is not None:
+            self._book.file.intend(event, request)
+        if isinstance(amount, Fraction):
+            for limit in self._limits:
+                limit.spent += amount
+        if self._book.fixed is not None:
+            self._book.fixed[event] -= 1
+        self._book.entries.append(Entry(request, event))
+
+    def _check(self, event: Event, amount: Fraction | float) -> None:
+        fixed = self._book.fixed
+        if isinstance(event, Reveal):
+            if not self._book.allow_non_private:
+                msg = (
+                    f"This would use rows as they are ({event.reason}), and no promise would be "
+                    "left. Declare the facts, or allow a release that is not private."
+                )
+                raise PrivacyRefused(msg)
+        elif fixed is not None and not fixed[event]:
+            msg = "All requests were fixed beforehand, and this is none of them."
+            raise PrivacyRefused(msg)
+        elif amount > self.rest:
+            msg = (
+                f"The request costs rho {float(amount):.4g}, and {float(self.rest):.4g} is left. "
+                "Ask for less, with more noise, or raise epsilon."
+            )
+            raise BudgetSpent(msg)

@@ -1,0 +1,126 @@
+"""(ε, δ) and ρ: how much may be spent, and how that reads as a promise.
+
+Costs are counted as Rényi divergence at one order α, fixed when the budget is made, and divided
+by α: so the currency of Gaussian noise and of the exponential mechanism is plain zCDP ρ, and
+that of sampled training is what it costs at this order. Because the order is fixed before the
+first answer, requests may adapt to earlier answers as long as the running sum stays below ρ.
+
+Every bound below holds for every order; the search only picks a good one. Rounding is always
+toward more privacy: of a budget down, of a cost up.
+"""
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import cached_property
+
+from understudy.errors import BadInput
+
+_SAFETY = 1e-9
+"""Relative room for the rounding of doubles, which stays below 1e-12 in these formulas."""
+_GRID = 2**100
+_GOLDEN = (math.sqrt(5) - 1) / 2
+
+
+@dataclass(frozen=True)
+class Budget:
+    """A promise (ε, δ), as the amount ρ that may be spent at the order α.
+
+    >>> budget = Budget(epsilon=1.0, delta=1e-9)
+    >>> round(float(budget.rho), 5), round(budget.order, 1)
+    (0.01497, 34.9)
+    """
+
+    epsilon: float
+    delta: float
+    fixed_order: float | None = None
+    """Another order than the best for Gaussian noise; a run that mostly trains may want one."""
+
+    def __post_init__(self) -> None:
+        if not 0 < self.epsilon < math.inf:
+            msg = f"epsilon is {self.epsilon}; it must be a number above 0, such as 1."
+            raise BadInput(msg)
+        if not 0 < self.delta < 1:
+            msg = f"delta is {self.delta}; it must lie between 0 and 1, such as 1e-9."
+            raise BadInput(msg)
+        if self.fixed_order is not None and not (1 < self.fixed_order < math.inf and self.rho > 0):
+            msg = (
+                f"The order {self.fixed_order} leaves nothing to spend at epsilon {self.epsilon} "
+                f"and delta {self.delta}. Leave it out, or give one near {self._order():.3g}."
+            )
+            raise BadInput(msg)
+
+    @cached_property
+    def order(self) -> float:
+        """The Rényi order at which costs are counted."""
+        return self._order() if self.fixed_order is None else self.fixed_order
+
+    @cached_property
+    def rho(self) -> Fraction:
+        """How much may be spent: its cost at `order`, divided by the order."""
+        return Fraction(self._rho(self.order - 1) * (1 - _SAFETY))
+
+    def epsilon_at_order(self, rho: Fraction) -> float:
+        """The ε of a cost that is known at the budget's order alone."""
+        x = self.order - 1
+        return max(0.0, _epsilon(x, float(rho), self.delta)) * (1 + _SAFETY)
+
+    def _order(self) -> float:
+        return 1 + _best(lambda x: -self._rho(x))
+
+    def _rho(self, x: float) -> float:
+        return (self.epsilon - _overhead(x, self.delta)) / (1 + x)
+
+
+def epsilon_of_rho(rho: Fraction | float, delta: float) -> float:
+    """The ε of ρ-zCDP, rounded up (Canonne, Kamath and Steinke's conversion).
+
+    >>> round(epsilon_of_rho(0.01497, 1e-9), 3)
+    1.0
+    """
+    if rho <= 0:
+        return 0.0
+    return max(
+        0.0, _epsilon(_best(lambda x: _epsilon(x, float(rho), delta)), float(rho), delta)
+    ) * (1 + _SAFETY)
+
+
+def epsilon_of_divergence(divergence: float, order: float, delta: float) -> float:
+    """The ε of a Rényi divergence at one order, rounded up."""
+    return max(0.0, divergence + _overhead(order - 1, delta)) * (1 + _SAFETY)
+
+
+def rounded_up(cost: Fraction) -> Fraction:
+    """A cost on a fixed grid, so that long sums stay short fractions."""
+    return Fraction(math.ceil(cost * _GRID), _GRID)
+
+
+def _epsilon(x: float, rho: float, delta: float) -> float:
+    """ε at the order α = 1 + x."""
+    return (1 + x) * rho + _overhead(x, delta)
+
+
+def _overhead(x: float, delta: float) -> float:
+    """What the conversion adds to the divergence of order 1 + x.
+
+    It is (log(1/δ) + (α - 1) log(1 - 1/α) - log α) / (α - 1), without its cancellations.
+    """
+    return -math.log1p(1 / x) - (math.log1p(x) + math.log(delta)) / x
+
+
+def _best(loss: Callable[[float], float]) -> float:
+    """The α - 1 at which a loss with one valley is smallest, by golden section on its logarithm."""
+    low, high = math.log(1e-8), math.log(1e14)
+    inner, outer = high - _GOLDEN * (high - low), low + _GOLDEN * (high - low)
+    at_inner, at_outer = loss(math.exp(inner)), loss(math.exp(outer))
+    for _ in range(120):
+        if at_inner <= at_outer:
+            high, outer, at_outer = outer, inner, at_inner
+            inner = high - _GOLDEN * (high - low)
+            at_inner = loss(math.exp(inner))
+        else:
+            low, inner, at_inner = inner, outer, at_outer
+            outer = low + _GOLDEN * (high - low)
+            at_outer = loss(math.exp(outer))
+    return math.exp((low + high) / 2)

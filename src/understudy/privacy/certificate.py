@@ -1,0 +1,145 @@
+"""What was promised, spent and declared public; and whether that still adds up.
+
+A certificate is plain data. Whoever holds a release can compute its total again from the events,
+and the hashes from the files. Hashes alone show accidents: who edits a folder can hash it again.
+A signature with a key that the curator holds shows who vouches for it.
+"""
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from fractions import Fraction
+from typing import Any
+
+from understudy.privacy.account import Entry
+from understudy.privacy.accountant import cost, total_cost, total_epsilon
+from understudy.privacy.budget import Budget
+from understudy.privacy.events import Reveal, event_from_json, event_to_json
+from understudy.privacy.spelling import digest, spelled
+
+FORMAT = "understudy certificate 1"
+NOT_PRIVATE = "NOT PRIVATE"
+_NO_LIMIT = "infinity"
+
+
+@dataclass(frozen=True)
+class Certificate:
+    """The promise of a release, and everything it rests on."""
+
+    budget: Budget
+    unit: str
+    entries: tuple[Entry, ...]
+    public: Mapping[str, Any]
+    """By name, what counts as public: declared facts and choices."""
+    random_source: str
+    private_noise: bool
+    fixed: bool = False
+    """Whether all requests were fixed before the first answer."""
+    bought: tuple[str, ...] = ()
+    """Facts about the table that were paid for rather than declared."""
+    trusted: tuple[str, ...] = ()
+    """Code of others that the promise relies on."""
+    versions: Mapping[str, str] = field(default_factory=dict)
+    ledger_head: str | None = None
+    """The last line's hash in the table's ledger file."""
+    files: Mapping[str, str] = field(default_factory=dict)
+    """By name, the hash of each file of the release."""
+
+    @property
+    def not_private(self) -> tuple[str, ...]:
+        """Why there is no promise; empty where there is one."""
+        seeded = () if self.private_noise else ("the noise came from a seeded source for tests",)
+        reveals = (e.event.reason for e in self.entries if isinstance(e.event, Reveal))
+        return (*seeded, *reveals)
+
+    @property
+    def spent(self) -> Fraction | float:
+        """What the entries cost, in the budget's currency."""
+        return total_cost((entry.event for entry in self.entries), self.budget.order)
+
+    @property
+    def epsilon(self) -> float:
+        """The promised ε: the budget that capped adaptive requests, or the total of fixed ones."""
+        if self.not_private:
+            return math.inf
+        if self.fixed:
+            return total_epsilon([entry.event for entry in self.entries], self.delta)
+        return self.budget.epsilon
+
+    @property
+    def delta(self) -> float:
+        """The promised δ."""
+        return self.budget.delta
+
+    def with_files(self, files: Mapping[str, bytes]) -> "Certificate":
+        """The certificate of a release that consists of these files."""
+        return replace(self, files={name: digest(files[name]) for name in sorted(files)})
+
+    def to_json(self) -> dict[str, Any]:
+        """The certificate as plain data, with its own hash last."""
+        content = {
+            "format": FORMAT,
+            "promise": {
+                "status": NOT_PRIVATE if self.not_private else "differentially private",
+                "epsilon": _number(self.epsilon),
+                "delta": self.delta,
+                "unit": self.unit,
+                "because": list(self.not_private),
+            },
+            "budget": {
+                "epsilon": self.budget.epsilon,
+                "delta": self.budget.delta,
+                "fixed_order": self.budget.fixed_order,
+                "order": self.budget.order,
+                "rho": str(self.budget.rho),
+            },
+            "spent": {"rho": _number(self.spent), "fixed_beforehand": self.fixed},
+            "events": [
+                {
+                    "request": dict(entry.request),
+                    "event": event_to_json(entry.event),
+                    "cost": _number(cost(entry.event, self.budget.order)),
+                }
+                for entry in self.entries
+            ],
+            "public": {
+                name: {"sha256": digest(spelled({"value": value})), "value": value}
+                for name, value in self.public.items()
+            },
+            "bought": list(self.bought),
+            "random_source": self.random_source,
+            "private_noise": self.private_noise,
+            "trusted": list(self.trusted),
+            "versions": dict(self.versions),
+            "ledger_head": self.ledger_head,
+            "files": dict(self.files),
+        }
+        return {**content, "sha256": digest(spelled(content))}
+
+
+def certificate_from_json(content: Mapping[str, Any]) -> Certificate:
+    """The certificate that `Certificate.to_json` wrote; what it computes is computed again."""
+    budget = content["budget"]
+    return Certificate(
+        budget=Budget(budget["epsilon"], budget["delta"], budget["fixed_order"]),
+        unit=content["promise"]["unit"],
+        entries=tuple(
+            Entry(item["request"], event_from_json(item["event"])) for item in content["events"]
+        ),
+        public={name: item["value"] for name, item in content["public"].items()},
+        random_source=content["random_source"],
+        private_noise=content["private_noise"],
+        fixed=content["spent"]["fixed_beforehand"],
+        bought=tuple(content["bought"]),
+        trusted=tuple(content["trusted"]),
+        versions=content["versions"],
+        ledger_head=content["ledger_head"],
+        files=content["files"],
+    )
+
+
+def _number(value: Fraction | float) -> float | str:
+    """Exact fractions as text, and infinity, which JSON lacks, too."""
+    if isinstance(value, Fraction):
+        return str(value)
+    return value if math.isfinite(value) else _NO_LIMIT

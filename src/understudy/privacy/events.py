@@ -1,0 +1,107 @@
+"""What a request costs, as mathematics: frozen events, each stating its own.
+
+An event knows nothing of tables or questions. It states a mechanism on neighbouring inputs, from
+which anyone can compute its Rényi divergence again.
+"""
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass, fields
+from fractions import Fraction
+from typing import Any, TypeAlias
+
+from understudy.errors import BadInput
+
+
+@dataclass(frozen=True)
+class Gaussian:
+    """Whole numbers plus discrete Gaussian noise, `steps` times.
+
+    Neighbouring inputs lie at most √`sensitivity_squared` apart, so each step is ρ-zCDP with
+    ρ = sensitivity² / (2 scale²). Where neighbours differ by exactly one in at most `unit_cells`
+    cells, the exact privacy loss is known as well.
+    """
+
+    scale: float
+    sensitivity_squared: Fraction
+    steps: int = 1
+    unit_cells: int | None = None
+
+    def __post_init__(self) -> None:
+        _check_noise(self.scale, self.sensitivity_squared, self.steps)
+
+
+@dataclass(frozen=True)
+class Exponential:
+    """One of several candidates, drawn in proportion to exp(ε score / (2 sensitivity)).
+
+    The mechanism is ε-bounded-range, and therefore (ε² / 8)-zCDP.
+    """
+
+    epsilon: float
+
+    def __post_init__(self) -> None:
+        if not 0 < self.epsilon < math.inf:
+            msg = f"A selection with epsilon = {self.epsilon}: it must be a number above 0."
+            raise BadInput(msg)
+
+
+@dataclass(frozen=True)
+class SampledGaussian:
+    """Each record joins a step with probability `rate`; then as `Gaussian`.
+
+    Stated for one record added or removed, which moves a step's sum by at most
+    √`sensitivity_squared`.
+    """
+
+    rate: float
+    scale: float
+    sensitivity_squared: Fraction
+    steps: int
+
+    def __post_init__(self) -> None:
+        _check_noise(self.scale, self.sensitivity_squared, self.steps)
+        if not 0 < self.rate <= 1:
+            msg = f"A sampling rate of {self.rate}: it must lie above 0 and be at most 1."
+            raise BadInput(msg)
+
+
+@dataclass(frozen=True)
+class Reveal:
+    """Rows, or a fact read off them, used as they are: no promise is left."""
+
+    reason: str
+
+
+Event: TypeAlias = Gaussian | Exponential | SampledGaussian | Reveal
+
+
+_KINDS: tuple[type[Event], ...] = (Gaussian, Exponential, SampledGaussian, Reveal)
+
+
+def event_to_json(event: Event) -> dict[str, Any]:
+    """The event as plain data, every number exact."""
+    facts = {field.name: getattr(event, field.name) for field in fields(event)}
+    plain = {name: str(v) if isinstance(v, Fraction) else v for name, v in facts.items()}
+    return {"kind": type(event).__name__, **plain}
+
+
+def event_from_json(content: Mapping[str, Any]) -> Event:
+    """The event that `event_to_json` wrote."""
+    for kind in _KINDS:
+        if kind.__name__ == content.get("kind"):
+            facts = {name: value for name, value in content.items() if name != "kind"}
+            if "sensitivity_squared" in facts:
+                facts["sensitivity_squared"] = Fraction(facts["sensitivity_squared"])
+            return kind(**facts)
+    msg = "An event of an unknown kind."
+    raise ValueError(msg)
+
+
+def _check_noise(scale: float, sensitivity_squared: Fraction, steps: int) -> None:
+    if not 0 < scale < math.inf:
+        msg = f"A noise scale of {scale}: it must be a number above 0."
+        raise BadInput(msg)
+    if sensitivity_squared < 0 or steps < 1:
+        msg = "A negative sensitivity, or no steps: no request costs that."
+        raise BadInput(msg)

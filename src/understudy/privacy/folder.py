@@ -1,0 +1,174 @@
+"""A release folder: written whole or not at all, and checked file by file.
+
+`publish` writes the files and the certificate aside and renames the folder into place. `verify`
+reads a folder as a stranger would: it trusts nothing in it, and computes again what it says.
+"""
+
+import contextlib
+import json
+import math
+import os
+import shutil
+import uuid
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from fractions import Fraction
+from pathlib import Path
+from typing import Any
+
+from understudy.errors import BadInput
+from understudy.privacy.accountant import total_cost
+from understudy.privacy.certificate import Certificate, certificate_from_json
+from understudy.privacy.signature import sign, signed_by, signer
+from understudy.privacy.spelling import digest, spelled, spelled_for_people
+
+CERTIFICATE = "certificate.json"
+_LAST_DIGITS = 1e-9
+
+
+@dataclass(frozen=True)
+class Check:
+    """One thing that was checked, and how it came out."""
+
+    what: str
+    passed: bool
+    note: str = ""
+
+
+def publish(
+    folder: Path, files: Mapping[str, bytes], certificate: Certificate, *, key: bytes | None = None
+) -> Certificate:
+    """Write a release folder; signed, where a private Ed25519 key (PEM) is given."""
+    for name in files:
+        if Path(name).name != name or name == CERTIFICATE:
+            msg = f"A release cannot hold a file named {name!r}; use a plain file name."
+            raise BadInput(msg)
+    if folder.exists():
+        msg = f"{folder} is there already, and nothing is overwritten. Name another folder."
+        raise BadInput(msg)
+    certificate = certificate.with_files(files)
+    content = certificate.to_json()
+    if key is not None:
+        content["signature"] = sign(content["sha256"], key)
+    aside = folder.with_name(f".{folder.name}.{uuid.uuid4().hex}")
+    try:
+        aside.mkdir(parents=True)
+        for name, data in (*files.items(), (CERTIFICATE, spelled_for_people(content))):
+            with (aside / name).open("xb") as file:
+                file.write(data)
+                file.flush()
+                os.fsync(file.fileno())
+        aside.rename(folder)
+    except OSError as error:
+        msg = f"{folder} cannot be written: {error.strerror}."
+        raise BadInput(msg) from None
+    finally:
+        shutil.rmtree(aside, ignore_errors=True)
+    return certificate
+
+
+def verify(folder: Path, *, public_key: bytes | None = None) -> tuple[Check, ...]:
+    """Check a release folder; it is sound if all checks passed."""
+    path = folder / CERTIFICATE
+    try:
+        written = path.read_bytes()
+    except OSError:
+        msg = f"{folder} holds no {CERTIFICATE}. Name the folder of a release."
+        raise BadInput(msg) from None
+    content, certificate = _read(written)
+    if content is None or certificate is None:
+        return (Check("the certificate can be read", passed=False, note="it was changed"),)
+    return (
+        Check("the certificate can be read", passed=True),
+        *_arithmetic(content, certificate),
+        *_files(folder, certificate),
+        _signature(content, public_key),
+    )
+
+
+def _read(written: bytes) -> tuple[dict[str, Any] | None, Certificate | None]:
+    """The certificate, if its bytes are in their one spelling; any defect is the same news."""
+    with contextlib.suppress(
+        ValueError, KeyError, TypeError, AttributeError, ArithmeticError, BadInput
+    ):
+        content = json.loads(written)
+        if spelled_for_people(content) == written:
+            return content, certificate_from_json(content)
+    return None, None
+
+
+def _arithmetic(content: Mapping[str, Any], certificate: Certificate) -> Iterator[Check]:
+    """Everything in a certificate follows from its facts; computed again, it must come out."""
+    hashed = {name: part for name, part in content.items() if name not in {"sha256", "signature"}}
+    yield Check(
+        "nothing in it was changed", passed=digest(spelled(hashed)) == content.get("sha256")
+    )
+    again = certificate.to_json()
+    parts = {
+        "promise": "the promise follows from the budget and the events",
+        "budget": "the budget is worth what it says",
+        "spent": "the total is the sum of the costs",
+        "events": "each event costs what it says",
+        "public": "the public inputs are those that were hashed",
+    }
+    for part, what in parts.items():
+        yield Check(what, passed=_same(content[part], again[part]))
+    yield Check("it says all that it must", passed=set(hashed) == set(again) - {"sha256"})
+    costs = total_cost([entry.event for entry in certificate.entries], certificate.budget.order)
+    room = 1 + _LAST_DIGITS
+    within = (
+        certificate.epsilon <= certificate.budget.epsilon * room
+        if certificate.fixed
+        else costs <= float(certificate.budget.rho) * room
+    )
+    yield Check(
+        "the budget was kept",
+        passed=bool(certificate.not_private) or within,
+        note="; ".join(certificate.not_private),
+    )
+
+
+def _same(written: object, again: object) -> bool:
+    """Whether two pieces of plain data agree; numbers to nine digits, for machines differ after."""
+    if isinstance(written, dict) and isinstance(again, dict):
+        return written.keys() == again.keys() and all(_same(written[k], again[k]) for k in again)
+    if isinstance(written, list) and isinstance(again, list):
+        return len(written) == len(again) and all(map(_same, written, again))
+    numbers = _as_number(written), _as_number(again)
+    if None in numbers:
+        return written == again and type(written) is type(again)
+    return math.isclose(*numbers, rel_tol=_LAST_DIGITS)
+
+
+def _as_number(value: object) -> float | None:
+    """A number, or a fraction as text."""
+    if isinstance(value, (bool, type(None))):
+        return None
+    with contextlib.suppress(ValueError, TypeError, ZeroDivisionError):
+        return float(Fraction(value))  # type: ignore[arg-type]
+    return None
+
+
+def _files(folder: Path, certificate: Certificate) -> Iterator[Check]:
+    present = {path.name for path in folder.iterdir()} - {CERTIFICATE}
+    for name, hashed in certificate.files.items():
+        found = None
+        with contextlib.suppress(OSError):
+            found = digest((folder / name).read_bytes()) if name in present else None
+        note = "" if found == hashed else "missing" if found is None else "changed"
+        yield Check(f"{name} is as it was released", passed=found == hashed, note=note)
+    extra = sorted(present - set(certificate.files))
+    yield Check("no other files", passed=not extra, note=", ".join(extra))
+
+
+def _signature(content: Mapping[str, Any], public_key: bytes | None) -> Check:
+    signature = content.get("signature")
+    if signature is None:
+        note = "a key was given, but nobody signed" if public_key else "not signed"
+        return Check("signature", passed=public_key is None, note=note)
+    if not signed_by(signature, content["sha256"]):
+        return Check("signature", passed=False, note="does not fit the certificate")
+    if public_key is None:
+        return Check("signature", passed=True, note="fits; give --key to check whose it is")
+    same = signature["public_key"] == signer(public_key)
+    return Check("signature", passed=same, note="by the given key" if same else "by another key")

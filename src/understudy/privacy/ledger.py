@@ -1,0 +1,495 @@
+"""The ledger: the only door between the rows and everything that leaves.
+
+A mechanism hands over data (names of columns, candidates, row maps, a training run) and gets
+noisy answers. Each request is checked against public facts and the budget, debited, recorded,
+and only then run; a crash after the debit stays charged.
+"""
+
+import platform
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from fractions import Fraction
+from importlib.metadata import version
+from pathlib import Path
+from typing import Any, Self
+
+import numpy as np
+import pyarrow as pa
+
+from understudy.column import Source
+from understudy.domain import Clique, Domain
+from understudy.encode import Encoding
+from understudy.errors import BadInput, PrivacyRefused, RowsAreSealed, listed
+from understudy.privacy.account import Account, Entry, Request
+from understudy.privacy.accountant import gaussian_scale, sampled_scale
+from understudy.privacy.answers import Measurement, NoisySum
+from understudy.privacy.budget import Budget
+from understudy.privacy.certificate import Certificate
+from understudy.privacy.events import Event, Exponential, Gaussian, Reveal, SampledGaussian
+from understudy.privacy.ledger_file import OpenRelease, open_release
+from understudy.privacy.noise import (
+    RATE_GRID,
+    OsRandom,
+    RandomSource,
+    check_scale,
+    exponential_choice,
+    with_gaussian_noise,
+)
+from understudy.privacy.row_maps import RowMap, in_parts
+from understudy.privacy.scores import STEPS, Score, in_steps
+from understudy.privacy.table import MOST_CELLS, PrivateTable
+from understudy.privacy.train import CLIP_STEPS, SENSITIVITY, TrainedModel, Training, train
+from understudy.privacy.unit import Person, Record, Sensitivity, Unit
+from understudy.privacy.weights import UNIT, RowWeights
+from understudy.schema import Schema
+from understudy.schema_files import schema_to_toml
+
+_CELLS_AT_ONCE = 2**24
+_TRUSTED = (
+    "OpenDP: discrete Gaussian noise and noisy maximum",
+    "NumPy: arithmetic on whole numbers",
+    "dp-accounting: exact totals of requests that were fixed beforehand",
+)
+_LIBRARIES = (
+    "understudy",
+    "opendp",
+    "dp-accounting",
+    "numpy",
+    "pyarrow",
+    "duckdb",
+    "ibis-framework",
+)
+
+
+@dataclass
+class _Core:
+    """What all parts of a ledger share."""
+
+    table: PrivateTable | None
+    schema: Schema
+    encoding: Encoding
+    unit: Unit
+    source: RandomSource
+    public: dict[str, Any]
+    file: OpenRelease | None
+
+
+class Ledger:
+    """Asks the private table, within a budget, and writes down what that cost.
+
+    Make one with `Ledger.open`.
+    """
+
+    __slots__ = ("_account", "_core")
+
+    def __init__(self, core: _Core, account: Account) -> None:
+        self._core = core
+        self._account = account
+
+    @classmethod
+    def open(  # noqa: PLR0913 - each is a choice of its own, by name
+        cls,
+        data: Any,  # noqa: ANN401 - whatever PrivateTable reads
+        schema: Schema,
+        budget: Budget,
+        *,
+        unit: Unit | None = None,
+        file: Path | None = None,
+        source: RandomSource | None = None,
+        allow_non_private: bool = False,
+        text_encoding: str = "utf-8",
+        most_cells: int = MOST_CELLS,
+    ) -> "Ledger":
+        """A ledger on a table: a path, a frame, an Arrow or an Ibis table.
+
+        With `file`, what is spent counts against the total of that ledger file too.
+        """
+        unit = unit or Record()
+        source = source or OsRandom()
+        _check_delta(budget, schema)
+        if file is not None and not source.private:
+            msg = "Seeded noise is for tests; a table's ledger file only takes real noise."
+            raise BadInput(msg)
+        person = unit if isinstance(unit, Person) else None
+        table = PrivateTable(
+            data, schema, person=person, text_encoding=text_encoding, most_cells=most_cells
+        )
+        _check_reveals(schema, allowed=allow_non_private)
+        release = None if file is None else open_release(file, budget, str(unit))
+        declared = replace(
+            schema, columns=tuple(replace(c, categories_file=None) for c in schema.columns)
+        )
+        public = {"schema": schema_to_toml(declared), "unit": str(unit)}
+        core = _Core(table, schema, table.encoding, unit, source, public, release)
+        account = Account.open(budget, file=release, allow_non_private=allow_non_private)
+        ledger = cls(core, account)
+        for reason in _revealed(schema):
+            account.debit(Reveal(reason), {"door": "schema"})
+        return ledger
+
+    @property
+    def domain(self) -> Domain:
+        """The number of codes of each column."""
+        return self._core.encoding.domain
+
+    @property
+    def encoding(self) -> Encoding:
+        """How values become codes and come back."""
+        return self._core.encoding
+
+    @property
+    def schema(self) -> Schema:
+        """The public facts."""
+        return self._core.schema
+
+    @property
+    def unit(self) -> Unit:
+        """Whose privacy is protected."""
+        return self._core.unit
+
+    @property
+    def budget(self) -> Budget:
+        """What was promised for the whole release."""
+        return self._account.budget
+
+    @property
+    def entries(self) -> tuple[Entry, ...]:
+        """What was asked so far, and what it cost."""
+        return self._account.entries
+
+    def rest(self) -> Fraction:
+        """What can still be spent, as ρ."""
+        return self._account.rest
+
+    def split(self, *shares: float) -> tuple["Ledger", ...]:
+        """Ledgers on the same table that may each spend a share of the rest.
+
+        What a part leaves unspent stays with the whole: ask its `rest` again.
+        """
+        exact = [Fraction(share) for share in shares]
+        if not exact or any(share <= 0 for share in exact):
+            msg = "A budget is split into shares above 0."
+            raise BadInput(msg)
+        # Shares such as 0.1 are not exact in binary; a hair too many is scaled away.
+        total = max(Fraction(1), sum(exact, Fraction(0)))
+        if total > 1 + Fraction(1, 10**9):
+            msg = f"The shares add up to {float(total):.3g}, which is more than the whole."
+            raise BadInput(msg)
+        rest = self.rest()
+        return tuple(Ledger(self._core, self._account.part(rest * s / total)) for s in exact)
+
+    def fix(self, events: Sequence[Event]) -> None:
+        """Fix all requests before the first answer; then their exact total counts.
+
+        Events are those of `measure_event`. A run whose noise adapts to answers cannot use this.
+        """
+        self._account.fix(events)
+
+    def declare(self, name: str, value: Any) -> None:  # noqa: ANN401 - any plain data
+        """List a public input in the certificate: a target, a graph, a constraint."""
+        self._core.public[name] = value
+
+    def measure_event(
+        self,
+        cliques: Sequence[Clique],
+        *,
+        rho: Fraction | float | None = None,
+        scale: float | None = None,
+        weights: RowWeights | None = None,
+    ) -> Gaussian:
+        """What `measure` with the same arguments costs; asks nothing."""
+        most = UNIT if weights is None else weights.most
+        squared = len(cliques) * Fraction(most, UNIT) ** 2
+        squared = self.unit.squared(Sensitivity(squared, 2 * squared))
+        if scale is None:
+            scale = gaussian_scale(squared, _share(rho)) if squared else 1.0
+        elif rho is not None:
+            raise BadInput(_ONE_OF)
+        check_scale(scale)
+        # With unit weights neighbours differ by one in one cell of each marginal, or in two.
+        lattice = weights is None and not isinstance(self.unit, Person)
+        return Gaussian(scale, squared, unit_cells=int(squared) if lattice else None)
+
+    def measure(
+        self,
+        cliques: Sequence[Clique],
+        *,
+        rho: Fraction | float | None = None,
+        scale: float | None = None,
+        weights: RowWeights | None = None,
+    ) -> tuple[Measurement, ...]:
+        """Noisy marginals, all with the same noise: for ρ together, or with a scale each."""
+        table = self._table()
+        table.check(cliques, weights)
+        if not cliques:
+            msg = "Name at least one marginal to measure."
+            raise BadInput(msg)
+        event = self.measure_event(cliques, rho=rho, scale=scale, weights=weights)
+        request = {"door": "measure", "cliques": [list(clique) for clique in cliques]}
+        self._account.debit(event, _with_weights(request, weights))
+        steps = 1 if weights is None else UNIT
+        answers = []
+        for clique, count in zip(cliques, table.count(cliques, weights), strict=True):
+            noisy = with_gaussian_noise(count, event.scale * steps, self._core.source)
+            answers.append(Measurement(clique, noisy / steps, event.scale))
+        return tuple(answers)
+
+    def select(
+        self,
+        candidates: Sequence[Score],
+        *,
+        epsilon: float | None = None,
+        rho: Fraction | float | None = None,
+        weights: RowWeights | None = None,
+    ) -> int:
+        """The place of one candidate, drawn by the exponential mechanism."""
+        table = self._table()
+        if not candidates:
+            msg = "There is no candidate to select from."
+            raise BadInput(msg)
+        table.check([candidate.clique for candidate in candidates], weights)
+        for candidate in candidates:
+            candidate.check(self.domain)
+        if (epsilon is None) == (rho is None):
+            raise BadInput("Give either epsilon or rho.")
+        if epsilon is None:
+            epsilon = float(np.nextafter(np.sqrt(float(8 * _share(rho))), 0.0))
+        event = Exponential(epsilon)
+        sensitivity = max(c.sensitivity(self.unit, weights) for c in candidates)
+        request = {
+            "door": "select",
+            "candidates": len(candidates),
+            "scores": sorted({type(candidate).__name__ for candidate in candidates}),
+            "sensitivity": str(sensitivity),
+        }
+        self._account.debit(event, _with_weights(request, weights))
+        scores = list(self._scores(table, candidates, weights))
+        steps = in_steps(scores, sensitivity or Fraction(1))
+        # Rounded up, so that a choice is never sharper than what was paid for.
+        scale = float(np.nextafter(2 * STEPS / epsilon, np.inf))
+        return exponential_choice(steps, scale, self._core.source)
+
+    def sum(
+        self,
+        row_map: RowMap,
+        *,
+        rho: Fraction | float | None = None,
+        scale: float | None = None,
+        weights: RowWeights | None = None,
+    ) -> NoisySum:
+        """A noisy sum of a row map; a scale counts in the map's own units."""
+        table = self._table()
+        row_map.check(self.domain)
+        table.check([], weights)
+        most = UNIT if weights is None else weights.most
+        one = row_map.sensitivity.one * most**2
+        swap = row_map.sensitivity.swap * most**2 if weights is None else 4 * one
+        squared = self.unit.squared(Sensitivity(one, swap))
+        per_unit = row_map.unit_length * UNIT
+        if (rho is None) == (scale is None):
+            raise BadInput(_ONE_OF)
+        steps = scale * per_unit if scale is not None else gaussian_scale(squared, _share(rho))
+        check_scale(steps)
+        event = Gaussian(steps, squared)
+        request = {
+            "door": "sum",
+            "row_map": type(row_map).__name__,
+            "columns": list(row_map.columns),
+        }
+        self._account.debit(event, _with_weights(request, weights))
+        total = np.zeros(row_map.width, np.int64)
+        for codes, row_weights in table.blocks(weights):
+            for part, part_weights in in_parts(codes, row_weights):
+                total += row_map.total(part, part_weights)
+        noisy = with_gaussian_noise(total, steps, self._core.source)
+        return NoisySum(row_map, noisy / per_unit, steps / per_unit)
+
+    def train(
+        self,
+        task: Training,
+        *,
+        rho: Fraction | float | None = None,
+        scale: float | None = None,
+        weights: RowWeights | None = None,
+    ) -> TrainedModel:
+        """A model trained with noisy gradients; a scale counts in units of the clipping norm.
+
+        The whole run is debited before its first step.
+        """
+        table = self._table()
+        task.check(self.domain)
+        table.check([], weights)
+        event = self.train_event(task, rho=rho, scale=scale, weights=weights)
+        request = {
+            "door": "train",
+            "inputs": list(task.inputs),
+            "target": task.target_column,
+            "loss": str(task.loss),
+            "hidden": task.hidden,
+            "steps": task.steps,
+            "clip": task.clip,
+        }
+        self._account.debit(event, _with_weights(request, weights))
+        return train(task, lambda: table.blocks(weights), event.scale, self._core.source)
+
+    def train_event(
+        self,
+        task: Training,
+        *,
+        rho: Fraction | float | None = None,
+        scale: float | None = None,
+        weights: RowWeights | None = None,
+    ) -> Gaussian | SampledGaussian:
+        """What `train` with the same arguments costs; asks nothing."""
+        if (rho is None) == (scale is None):
+            raise BadInput(_ONE_OF)
+        most = Fraction(UNIT if weights is None else weights.most, UNIT) ** 2
+        squared = self.unit.squared(SENSITIVITY) * most
+        given = None if scale is None else scale * CLIP_STEPS
+        if task.rate is None:
+            event: Gaussian | SampledGaussian = Gaussian(
+                given or gaussian_scale(squared * task.steps, _share(rho)), squared, task.steps
+            )
+        else:
+            self._check_sampling()
+            rate = task.chances / RATE_GRID
+            event = SampledGaussian(
+                rate,
+                given or sampled_scale(rate, squared, task.steps, _share(rho), self.budget.order),
+                squared,
+                task.steps,
+            )
+        check_scale(event.scale)
+        return event
+
+    def weigh(
+        self, tables: Mapping[str, Sequence[int]], thresholds: Sequence[int], weights: Sequence[int]
+    ) -> RowWeights:
+        """Row weights from whole-number tables, to hand to the other doors; costs nothing.
+
+        The tables must be public or come from earlier answers.
+        """
+        plain = {name: [int(score) for score in table] for name, table in tables.items()}
+        made = RowWeights.of(plain, [int(t) for t in thresholds], [int(w) for w in weights])
+        made.check(self.domain)
+        return made
+
+    def reveal(self, reason: str) -> pa.Table:
+        """The rows as they are. No promise is left: the total becomes infinite."""
+        table = self._table()
+        self._account.debit(Reveal(reason), {"door": "reveal"})
+        return table.reveal()
+
+    def close(self) -> Certificate:
+        """Seal the rows, and state what was promised and spent."""
+        self._core.table = None
+        return Certificate(
+            budget=self.budget,
+            unit=str(self.unit),
+            entries=self.entries,
+            public=dict(self._core.public),
+            random_source=str(self._core.source),
+            private_noise=self._core.source.private,
+            fixed=self._account.fixed,
+            trusted=_TRUSTED,
+            versions={
+                "python": platform.python_version(),
+                **{name: version(name) for name in _LIBRARIES},
+            },
+            ledger_head=None if self._core.file is None else self._core.file.head,
+        )
+
+    def end(self) -> None:
+        """Write into the ledger file that the release is complete, and let the next one begin."""
+        if self._core.file is not None:
+            self._core.file.end()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        self._core.table = None
+        if self._core.file is not None:
+            self._core.file.close()
+
+    def _table(self) -> PrivateTable:
+        if self._core.table is None:
+            msg = "The ledger is closed: its rows are sealed."
+            raise RowsAreSealed(msg)
+        return self._core.table
+
+    def _scores(
+        self, table: PrivateTable, candidates: Sequence[Score], weights: RowWeights | None
+    ) -> Iterator[Fraction]:
+        """Scores, counted a few million cells at a time; only the scores are kept."""
+        batch: list[Score] = []
+        cells = 0
+        for candidate in (*candidates, None):
+            size = 0 if candidate is None else self.domain.size(candidate.clique)
+            if batch and (candidate is None or cells + size > _CELLS_AT_ONCE):
+                counts = table.count([c.clique for c in batch], weights)
+                yield from (c.score(n, weights) for c, n in zip(batch, counts, strict=True))
+                batch, cells = [], 0
+            if candidate is not None:
+                batch.append(candidate)
+                cells += size
+
+    def _check_sampling(self) -> None:
+        alone = isinstance(self.unit, Record) or (
+            isinstance(self.unit, Person) and self.unit.rows == 1
+        )
+        if not alone:
+            msg = (
+                f"Sampled training is accounted for one record at a time, and the unit is "
+                f"{self.unit}. Leave out the rate: training on all rows covers every unit."
+            )
+            raise PrivacyRefused(msg)
+
+
+_ONE_OF = "Give either rho or scale."
+
+
+def _share(rho: Fraction | float | None) -> Fraction:
+    if rho is None:
+        raise BadInput(_ONE_OF)
+    if not 0 < rho < np.inf:
+        msg = f"A request for rho = {float(rho):.4g}: it must be a number above 0."
+        raise BadInput(msg)
+    return Fraction(rho)
+
+
+def _with_weights(request: dict[str, Any], weights: RowWeights | None) -> Request:
+    if weights is None:
+        return request
+    return {**request, "weights": {"most": weights.most, "of": UNIT}}
+
+
+def _check_delta(budget: Budget, schema: Schema) -> None:
+    bound = schema.rows_bound
+    if bound is not None and budget.delta * bound >= 1:
+        msg = (
+            f"delta is {budget.delta:.3g}, but with up to {bound:,} rows it must be below "
+            f"{1 / bound:.3g}: above it, publishing a random row whole would keep the promise. "
+            "Choose a much smaller delta, such as 1e-9."
+        )
+        raise PrivacyRefused(msg)
+
+
+def _revealed(schema: Schema) -> list[str]:
+    """What in a schema was read off the data and not declared by anyone."""
+    names = [column.name for column in schema if column.source is Source.DATA]
+    reasons = [f"facts read off the data: {listed(names)}"] if names else []
+    if schema.rows_bound is not None and schema.rows_source is Source.DATA:
+        reasons.append("the bound on rows was read off the data")
+    return reasons
+
+
+def _check_reveals(schema: Schema, *, allowed: bool) -> None:
+    reasons = _revealed(schema)
+    if reasons and not allowed:
+        msg = (
+            f"The schema rests on the private table ({'; '.join(reasons)}). Review these facts and "
+            'set source = "declared" for those that are public, or allow a release that is not '
+            "private."
+        )
+        raise PrivacyRefused(msg)

@@ -1,0 +1,332 @@
+"""What may be summed over rows: a closed set of maps from a row's codes to whole numbers.
+
+Each map is a frozen value. It looks its columns up in public tables, keeps each row's share in a
+ball, and adds up whole numbers; so its sensitivity, an exact number too, holds for the sum as it
+is computed. Proofs: docs/proofs/row_maps.md.
+"""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import cached_property
+from typing import Protocol
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from understudy.domain import Clique, Domain
+from understudy.errors import BadInput
+from understudy.privacy import whole
+from understudy.privacy.unit import Sensitivity
+from understudy.privacy.whole import Whole
+
+Codes = Mapping[str, NDArray[np.unsignedinteger]]
+"""The codes of some rows, by column."""
+
+ROWS_AT_ONCE = 2**13
+"""So many rows, with weights up to 1024, add up exactly in doubles."""
+
+
+class RowMap(Protocol):
+    """A map from rows to vectors of whole numbers."""
+
+    @property
+    def columns(self) -> Clique:
+        """The columns it reads."""
+
+    @property
+    def width(self) -> int:
+        """How many numbers the sum has."""
+
+    @property
+    def unit_length(self) -> int:
+        """How many whole steps make 1 in the sum that a reader sees."""
+
+    @property
+    def sensitivity(self) -> Sensitivity:
+        """What one row, and the swap of one row, can move; in whole steps."""
+
+    def check(self, domain: Domain) -> None:
+        """Refuse what does not fit the domain."""
+
+    def total(self, codes: Codes, weights: Whole) -> NDArray[np.int64]:
+        """The sum over up to ROWS_AT_ONCE rows, each counted as often as its weight says."""
+
+
+@dataclass(frozen=True, eq=False)
+class ClippedMoments:
+    """Σ x and Σ x² of numeric columns, by class.
+
+    `values` gives, by column, the number that stands for each code; numbers beyond ±`bound` are
+    moved there. `classes` is the number of codes of the column `by`. The sum counts in units of
+    bound and bound², and has the shape (classes, 2, columns).
+    """
+
+    values: Mapping[str, ArrayLike]
+    bound: float
+    by: str | None = None
+    classes: int = 1
+
+    BITS = 12
+
+    @property
+    def columns(self) -> Clique:
+        """The columns it reads."""
+        return (*self.values, *(() if self.by is None else (self.by,)))
+
+    @property
+    def shape(self) -> tuple[int, int, int]:
+        """The shape of the sum."""
+        return (self.classes, 2, len(self.values))
+
+    @property
+    def width(self) -> int:
+        """How many numbers the sum has."""
+        return int(np.prod(self.shape))
+
+    @property
+    def unit_length(self) -> int:
+        """How many whole steps make 1."""
+        return int(4**self.BITS)
+
+    @cached_property
+    def sensitivity(self) -> Sensitivity:
+        """Read off the tables: attained at the largest value, and between largest and smallest."""
+        one, swap = 0, 0
+        for table in self._steps.values():
+            low, high = int(table.min()), int(table.max())
+            one += max(_share(low, self.BITS), _share(high, self.BITS))
+            swap += (high - low) ** 2 * (4**self.BITS + (high + low) ** 2)
+        # Rows of two classes add to different cells: their shares stand at right angles.
+        apart = 2 * one if self.classes > 1 else one
+        return Sensitivity(Fraction(one), Fraction(max(swap, apart)))
+
+    def check(self, domain: Domain) -> None:
+        """Refuse what does not fit the domain."""
+        if not self.values or not 0 < self.bound < np.inf:
+            msg = "Moments need at least one column and a bound above 0."
+            raise BadInput(msg)
+        domain.check(self.columns)
+        for name, values in self.values.items():
+            check_table(name, values, domain)
+        classes = 1 if self.by is None else domain.sizes[self.by]
+        if self.classes != classes:
+            msg = f"Moments by {self.by!r} are those of {classes} classes, not of {self.classes}."
+            raise BadInput(msg)
+
+    def total(self, codes: Codes, weights: Whole) -> NDArray[np.int64]:
+        """The sum over some rows."""
+        places = np.zeros(len(weights), np.intp) if self.by is None else codes[self.by]
+        sums = np.zeros(self.shape, np.int64)
+        for place, (name, table) in enumerate(self._steps.items()):
+            x = table[codes[name]]
+            for power, share in enumerate((x * 2**self.BITS, x * x)):
+                by_class = np.bincount(places, share * weights, minlength=self.classes)
+                sums[:, power, place] = by_class.astype(np.int64)
+        return sums.ravel()
+
+    @cached_property
+    def _steps(self) -> dict[str, Whole]:
+        """By column and code: x, in whole steps."""
+        return {
+            name: whole.rounded(np.asarray(values, np.float64) / self.bound, self.BITS, 1)
+            for name, values in self.values.items()
+        }
+
+
+@dataclass(frozen=True, eq=False)
+class NormalScores:
+    """Σ z_j z_k over pairs of columns j < k: what a correlation is made of.
+
+    `scores` gives, by column, the score z of each code; a row's scores are shortened together to
+    `radius`. The sum counts in units of radius².
+    """
+
+    scores: Mapping[str, ArrayLike]
+    radius: float
+
+    BITS = 12
+
+    @property
+    def columns(self) -> Clique:
+        """The columns it reads."""
+        return tuple(self.scores)
+
+    @property
+    def width(self) -> int:
+        """How many numbers the sum has."""
+        return len(self.scores) * (len(self.scores) - 1) // 2
+
+    @property
+    def unit_length(self) -> int:
+        """How many whole steps make 1."""
+        return int(4**self.BITS)
+
+    @cached_property
+    def sensitivity(self) -> Sensitivity:
+        """One row: R⁴ (1 - 1/d) / 2; a swap: R⁴."""
+        columns = len(self.scores)
+        fourth = Fraction(16**self.BITS)
+        return Sensitivity(fourth * (1 - Fraction(1, columns)) / 2, fourth)
+
+    def check(self, domain: Domain) -> None:
+        """Refuse what does not fit the domain."""
+        if len(self.scores) < 2 or not 0 < self.radius < np.inf:  # noqa: PLR2004 - a pair
+            msg = "Normal scores need two columns and a radius above 0."
+            raise BadInput(msg)
+        for name, scores in self.scores.items():
+            check_table(name, scores, domain)
+
+    def total(self, codes: Codes, weights: Whole) -> NDArray[np.int64]:
+        """The sum over some rows."""
+        steps = 2**self.BITS
+        rows = np.stack(
+            [
+                whole.rounded(np.asarray(table, np.float64) / self.radius, self.BITS, 8)[
+                    codes[name]
+                ]
+                for name, table in self.scores.items()
+            ],
+            axis=1,
+        )
+        short = whole.within(rows, steps)
+        products = short.T @ (short * weights[:, None])
+        return products[np.triu_indices(len(self.scores), 1)].astype(np.int64)
+
+
+@dataclass(frozen=True, eq=False)
+class InducingFeatures:
+    """Σ φφᵀ, Σ φy and Σ y²: what kernel ridge regression on m inducing points needs.
+
+    A row's place is looked up in `places` (by column, one number for each code); its kernel with
+    each point, read off `profile` (values at squared distances 0, `profile_step`, 2·`profile_step`,
+    …, and 0 beyond), is multiplied by `whitening`; the result φ is shortened to 1. `target` gives
+    y by code, as a fraction of its bound, and is moved into ±1.
+
+    The sum holds the upper triangle of Σ φφᵀ row by row, its off-diagonal numbers times
+    181/128 ≈ √2; then Σ φy, then Σ y².
+    """
+
+    places: Mapping[str, ArrayLike]
+    points: ArrayLike
+    whitening: ArrayLike
+    profile: ArrayLike
+    profile_step: float
+    target_column: str
+    target: ArrayLike
+
+    BITS = 11
+    DIAGONAL, OFF_DIAGONAL = 128, 181
+    """181² < 2 · 128²: a whole number just below √2."""
+
+    @property
+    def columns(self) -> Clique:
+        """The columns it reads."""
+        return (*self.places, self.target_column)
+
+    @property
+    def count(self) -> int:
+        """How many features there are."""
+        return len(np.asarray(self.points))
+
+    @property
+    def width(self) -> int:
+        """How many numbers the sum has."""
+        return self.count * (self.count + 1) // 2 + self.count + 1
+
+    @property
+    def unit_length(self) -> int:
+        """How many whole steps make 1."""
+        return int(self.DIAGONAL * 4**self.BITS)
+
+    @property
+    def sensitivity(self) -> Sensitivity:
+        """One row: 3; a swap: 9/2."""
+        return Sensitivity(Fraction(3) * self.unit_length**2, Fraction(9, 2) * self.unit_length**2)
+
+    def check(self, domain: Domain) -> None:
+        """Refuse what does not fit the domain."""
+        domain.check(self.columns)
+        for name, table in (*self.places.items(), (self.target_column, self.target)):
+            check_table(name, table, domain)
+        points, whitening = np.asarray(self.points), np.asarray(self.whitening)
+        if points.ndim != 2 or points.shape[1] != len(self.places) or not len(points):  # noqa: PLR2004
+            msg = (
+                f"The points have the shape {points.shape}; one row each, {len(self.places)} long."
+            )
+            raise BadInput(msg)
+        if whitening.shape != (len(points), len(points)) or len(points) > 2**10:
+            msg = f"The whitening matrix must be square, one row for each of up to {2**10} points."
+            raise BadInput(msg)
+        if np.ndim(self.profile) != 1 or np.size(self.profile) < 2 or not self.profile_step > 0:  # noqa: PLR2004
+            msg = "The kernel's profile is a list of at least two values, at a step above 0."
+            raise BadInput(msg)
+        numbers = (points, whitening, np.asarray(self.profile))
+        if not all(np.isfinite(array).all() for array in numbers):
+            msg = "Points, whitening and profile must be finite numbers."
+            raise BadInput(msg)
+
+    def total(self, codes: Codes, weights: Whole) -> NDArray[np.int64]:
+        """The sum over some rows."""
+        features = whole.within(self._features(codes), 2**self.BITS)
+        target = whole.rounded(np.asarray(self.target, np.float64), self.BITS, 1)[
+            codes[self.target_column]
+        ]
+        weighted = features * weights[:, None]
+        gram = features.T @ weighted
+        rows, columns = np.triu_indices(self.count)
+        weights = np.where(rows == columns, self.DIAGONAL, self.OFF_DIAGONAL)
+        parts = (
+            gram[rows, columns] * weights,
+            weighted.T @ target * self.DIAGONAL,
+            [target @ (target * weights) * self.DIAGONAL],
+        )
+        return np.concatenate(parts).astype(np.int64)
+
+    def _features(self, codes: Codes) -> NDArray[np.float64]:
+        place = np.stack(
+            [
+                whole.rounded(np.asarray(table, np.float64), 10, 2**7)[codes[name]]
+                for name, table in self.places.items()
+            ],
+            axis=1,
+        )
+        points = whole.rounded(np.asarray(self.points, np.float64), 10, 2**7)
+        squared = (
+            whole.squared_norms(place)[:, None]
+            + whole.squared_norms(points)
+            - 2 * (place @ points.T)
+        )
+        profile = np.append(np.asarray(self.profile, np.float64), [0.0, 0.0])
+        position = np.minimum(squared / (self.profile_step * 2.0**20), len(profile) - 2)
+        left = np.floor(position)
+        part = position - left
+        index = left.astype(np.intp)
+        kernel = profile[index] * (1 - part) + profile[index + 1] * part
+        whitening = whole.rounded(np.asarray(self.whitening, np.float64), 10, 2**11)
+        features = whole.rounded(kernel, 20, 2) @ whitening.T
+        return np.rint(features * 2.0 ** (self.BITS - 30))
+
+
+def in_parts(codes: Codes, weights: Whole) -> Iterator[tuple[Codes, Whole]]:
+    """A block of rows in parts of up to ROWS_AT_ONCE."""
+    for start in range(0, len(weights), ROWS_AT_ONCE):
+        part = slice(start, start + ROWS_AT_ONCE)
+        yield {name: column[part] for name, column in codes.items()}, weights[part]
+
+
+def check_table(name: str, table: ArrayLike, domain: Domain) -> None:
+    """Refuse a table that does not give finite numbers to each code of its column."""
+    array = np.asarray(table, np.float64)
+    (size,) = domain.shape((name,))
+    if array.ndim != 1 or len(array) != size:
+        msg = f"The table of {name!r} has the shape {array.shape}; it needs {size} entries."
+        raise BadInput(msg)
+    if not np.isfinite(array).all():
+        msg = f"The table of {name!r} holds numbers that are not finite."
+        raise BadInput(msg)
+
+
+def _share(x: int, bits: int) -> int:
+    """The squared norm of (x, x²), where 2ᵇⁱᵗˢ steps make 1."""
+    return int(x**2 * 4**bits + x**4)

@@ -1,0 +1,149 @@
+"""What an exponential mechanism may rank: candidates as data, scored in exact arithmetic.
+
+A score is a fraction, not a double, so that its sensitivity is a theorem about the number that
+is really compared. Proofs: docs/proofs/scores.md.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from math import isfinite
+from typing import Protocol
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from understudy.domain import Clique, Domain
+from understudy.errors import BadInput
+from understudy.privacy.unit import Replacement, Unit
+from understudy.privacy.weights import UNIT, RowWeights
+
+STEPS = 2**20
+"""A sensitivity is cut into this many steps, and scores are rounded down to whole steps."""
+_REFERENCE_GRID = 2**20
+_LARGEST_REFERENCE = 2.0**40
+
+
+class Score(Protocol):
+    """A candidate: which counts its score reads, and what the score makes of them."""
+
+    @property
+    def clique(self) -> Clique:
+        """The columns whose joint count the score reads."""
+
+    def check(self, domain: Domain) -> None:
+        """Refuse what does not fit the domain; decided by public facts."""
+
+    def sensitivity(self, unit: Unit, weights: RowWeights | None) -> Fraction:
+        """How much the score differs at most between neighbours."""
+
+    def score(self, counts: NDArray[np.int64], weights: RowWeights | None) -> Fraction:
+        """The score of exact counts (weighted ones in 1/1024)."""
+
+
+@dataclass(frozen=True, eq=False)
+class L1Distance:
+    """scale · ‖N - reference‖₁ + offset: how far a marginal lies from what a model says.
+
+    The reference must be public or come from earlier answers; it is rounded to multiples of 2⁻²⁰.
+    """
+
+    clique: Clique
+    reference: ArrayLike
+    scale: float = 1.0
+    offset: float = 0.0
+
+    def check(self, domain: Domain) -> None:
+        """Refuse a reference of another shape, and numbers that are none."""
+        reference = np.asarray(self.reference, np.float64)
+        if reference.shape != domain.shape(self.clique):
+            msg = (
+                f"The reference of ({', '.join(self.clique)}) has the shape {reference.shape}; "
+                f"its marginal has {domain.shape(self.clique)}."
+            )
+            raise BadInput(msg)
+        # Written so that NaN is refused as well.
+        if not np.all(np.abs(reference) <= _LARGEST_REFERENCE):
+            msg = f"The reference of ({', '.join(self.clique)}) holds numbers that are no counts."
+            raise BadInput(msg)
+        if not (isfinite(self.scale) and self.scale >= 0 and isfinite(self.offset)):
+            msg = (
+                f"Scale {self.scale} and offset {self.offset}: both finite, the scale not below 0."
+            )
+            raise BadInput(msg)
+
+    def sensitivity(self, unit: Unit, weights: RowWeights | None) -> Fraction:
+        """One record moves one count by its weight at most."""
+        most = UNIT if weights is None else weights.most
+        return Fraction(self.scale) * unit.steps * Fraction(most, UNIT)
+
+    def score(self, counts: NDArray[np.int64], weights: RowWeights | None) -> Fraction:
+        """The score of exact counts."""
+        reference = np.rint(np.asarray(self.reference, np.float64) * _REFERENCE_GRID)
+        per_count = _REFERENCE_GRID if weights is None else _REFERENCE_GRID // UNIT
+        # Cell by cell it fits 62 bits; the sum is left to Python's unbounded integers.
+        off = np.abs(counts * per_count - reference.astype(np.int64))
+        total = _exact_sum(off)
+        return Fraction(self.scale) * Fraction(total, _REFERENCE_GRID) + Fraction(self.offset)
+
+
+@dataclass(frozen=True)
+class CountTV:
+    """½ ‖N - N_left N_rightᵀ / n‖₁: how far two sets of columns are from independent.
+
+    All counts are exact, the total n too; that is part of its sensitivity of 2 (3 where a record
+    is replaced).
+    """
+
+    left: Clique
+    right: Clique
+
+    @property
+    def clique(self) -> Clique:
+        """The columns of both sides."""
+        return (*self.left, *self.right)
+
+    def check(self, domain: Domain) -> None:
+        """Refuse sides that are empty or share a column."""
+        domain.check(self.clique)
+        if not (self.left and self.right):
+            msg = "Independence is between two sides; name at least one column on each."
+            raise BadInput(msg)
+
+    def sensitivity(self, unit: Unit, weights: RowWeights | None) -> Fraction:
+        """Less than 2 for each record that comes or goes; 3 for one that is replaced."""
+        if weights is not None:
+            msg = (
+                "The sensitivity of a weighted CountTV is not proven, so it is refused. Select by "
+                "L1Distance, or without weights."
+            )
+            raise BadInput(msg)
+        return Fraction(3) if isinstance(unit, Replacement) else Fraction(2 * unit.steps)
+
+    def score(self, counts: NDArray[np.int64], weights: RowWeights | None) -> Fraction:
+        """The score of exact counts."""
+        del weights
+        joint = counts.reshape(int(np.prod(counts.shape[: len(self.left)])), -1)
+        total = _exact_sum(joint)
+        if total == 0:
+            return Fraction(0)
+        if total >= 2**31:  # beyond it n² leaves 62 bits
+            joint = joint.astype(object)
+        product = np.multiply.outer(joint.sum(axis=1), joint.sum(axis=0))
+        return Fraction(_exact_sum(np.abs(joint * total - product)), 2 * total)
+
+
+def in_steps(scores: Sequence[Fraction], sensitivity: Fraction) -> list[int]:
+    """Scores in whole steps: between neighbours they differ by at most STEPS.
+
+    Rounding down keeps that bound, because a whole number of steps passes through it.
+    """
+    return [score * STEPS // sensitivity for score in scores]
+
+
+def _exact_sum(numbers: NDArray[np.int64]) -> int:
+    """The sum, in integers that cannot overflow."""
+    if numbers.dtype == object:
+        return int(numbers.sum())
+    low = int((numbers & 0xFFFFFFFF).sum())
+    return (int((numbers >> 32).sum()) << 32) + low

@@ -1,0 +1,321 @@
+"""Training on rows: noisy gradient descent of small models that are described as data.
+
+Logistic and linear regression, and the same behind one hidden layer; on all rows at each step, or
+on a Poisson sample of them. Each row's gradient is shortened to the clipping norm by itself: its
+norm is known without writing the gradient down, because a layer's gradient is an outer product.
+
+All sums are of whole numbers (see `whole`), so a row's share depends on that row alone, and the
+noise, whole too, is added to the very sum whose sensitivity is stated. Proof:
+docs/proofs/training.md.
+"""
+
+import enum
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import cached_property
+from math import inf
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from understudy.domain import Clique, Domain
+from understudy.errors import BadInput, UnknownColumn
+from understudy.privacy import whole
+from understudy.privacy.noise import RATE_GRID, RandomSource, gaussian_noise, joins
+from understudy.privacy.row_maps import Codes, in_parts
+from understudy.privacy.unit import Sensitivity
+from understudy.privacy.weights import UNIT
+from understudy.privacy.whole import Whole
+
+CLIP_STEPS = 2**24
+"""The clipping norm, in whole steps."""
+SENSITIVITY = Sensitivity(Fraction(CLIP_STEPS**2), Fraction(4 * CLIP_STEPS**2))
+"""One row adds a vector no longer than the clipping norm."""
+
+_FEATURE_BITS, _LARGEST_FEATURE = 8, 2.0**6
+_WEIGHT_BITS, _LARGEST_WEIGHT = 16, 2.0**7
+_LOGIT_BITS, _LARGEST_LOGIT = 10, 2.0**4
+_ERROR_BITS, _LARGEST_ERROR = 16, 2.0**4
+_MOST_INPUTS, _MOST_HIDDEN, _MOST_OUTPUTS = 2**14, 2**12, 2**10
+
+RowBlocks = Callable[[], Iterable[tuple[Codes, Whole]]]
+"""Passes over the rows: blocks of codes, with the rows' weights in 1/1024."""
+
+
+class Loss(enum.StrEnum):
+    """What training minimises."""
+
+    LOGISTIC = "logistic"
+    """Classes: log loss of a sigmoid (two classes) or a softmax."""
+    SQUARED = "squared"
+    """Numbers: half the squared error; errors beyond ±16 count as 16."""
+
+
+@dataclass(frozen=True, eq=False)
+class Training:
+    """A training run, as data.
+
+    `inputs` gives, by column, one vector for each code (a row of ones and zeros, or a single
+    number on a public scale; numbers are rounded to multiples of 1/256). `target` gives the class,
+    or the number, of each code of the target column; NaN leaves such rows out.
+
+    Without `rate` every step sees all rows; with it, each row joins a step with that probability.
+    `rows` is a public or noisy idea of how many rows there are: gradients are divided by it.
+    """
+
+    inputs: Mapping[str, ArrayLike]
+    target_column: str
+    target: ArrayLike
+    rows: float
+    loss: Loss = Loss.LOGISTIC
+    hidden: int = 0
+    steps: int = 100
+    rate: float | None = None
+    clip: float = 1.0
+    learning_rate: float = 1.0
+    momentum: float = 0.0
+    start: int = 0
+    """The seed of the first weights of a hidden layer; public."""
+
+    @property
+    def columns(self) -> Clique:
+        """The columns it reads."""
+        return (*self.inputs, self.target_column)
+
+    @property
+    def chances(self) -> int:
+        """In how many of RATE_GRID cases a row joins a step: the rate, rounded up."""
+        return RATE_GRID if self.rate is None else -int(-self.rate * RATE_GRID // 1)
+
+    @cached_property
+    def outputs(self) -> int:
+        """How many numbers the model puts out: one for a number or two classes."""
+        if self.loss is Loss.SQUARED:
+            return 1
+        classes = int(np.nanmax(np.asarray(self.target, np.float64))) + 1
+        return classes if classes > 2 else 1  # noqa: PLR2004 - two classes need one logit
+
+    @cached_property
+    def width(self) -> int:
+        """How many inputs the model has, without the constant one."""
+        return sum(self.input_tables[name].shape[1] for name in self.inputs)
+
+    @property
+    def parameters(self) -> int:
+        """How many numbers are trained."""
+        return sum(rows * columns for rows, columns in self.shapes)
+
+    @property
+    def shapes(self) -> list[tuple[int, int]]:
+        """The shape of each layer's weights; the last row belongs to the constant input."""
+        if not self.hidden:
+            return [(self.width + 1, self.outputs)]
+        return [(self.width + 1, self.hidden), (self.hidden + 1, self.outputs)]
+
+    @cached_property
+    def input_tables(self) -> dict[str, Whole]:
+        """By column and code, the inputs in whole steps."""
+        return {
+            name: whole.rounded(
+                np.asarray(table, np.float64).reshape(len(np.asarray(table)), -1),
+                _FEATURE_BITS,
+                _LARGEST_FEATURE,
+            )
+            for name, table in self.inputs.items()
+        }
+
+    def check(self, domain: Domain) -> None:
+        """Refuse what does not fit the domain; decided by public facts."""
+        domain.check(self.columns)
+        if not self.inputs:
+            msg = "Training needs at least one input column."
+            raise BadInput(msg)
+        for name, table in (*self.inputs.items(), (self.target_column, self.target)):
+            if name not in domain:
+                raise UnknownColumn(name, domain.names)
+            array = np.asarray(table, np.float64)
+            if array.ndim not in {1, 2} or len(array) != domain.sizes[name] or not array.size:
+                msg = f"The table of {name!r} has the shape {array.shape}; it needs one entry for "
+                raise BadInput(msg + f"each of its {domain.sizes[name]} codes.")
+            if name != self.target_column and not np.isfinite(array).all():
+                msg = f"The inputs of {name!r} hold numbers that are not finite."
+                raise BadInput(msg)
+        self._check_target()
+        self._check_numbers()
+        sizes = (
+            (self.width, _MOST_INPUTS),
+            (self.hidden, _MOST_HIDDEN),
+            (self.outputs, _MOST_OUTPUTS),
+        )
+        if any(size > most for size, most in sizes):
+            msg = (
+                f"{self.width} inputs, {self.hidden} hidden units, {self.outputs} classes: up to "
+                f"{_MOST_INPUTS}, {_MOST_HIDDEN} and {_MOST_OUTPUTS} can be trained exactly."
+            )
+            raise BadInput(msg)
+
+    def _check_target(self) -> None:
+        target = np.asarray(self.target, np.float64)
+        given = target[~np.isnan(target)]
+        if target.ndim != 1 or not given.size or not np.isfinite(given).all():
+            msg = f"The target table of {self.target_column!r} must be a list of numbers."
+            raise BadInput(msg)
+        if self.loss is Loss.LOGISTIC and not (
+            np.array_equal(given, np.floor(given)) and given.min() >= 0
+        ):
+            msg = f"The classes of {self.target_column!r} must be numbered 0, 1, 2, …"
+            raise BadInput(msg)
+
+    def _check_numbers(self) -> None:
+        wrong = {
+            "steps": not (type(self.steps) is int and self.steps >= 1),
+            "hidden": not (type(self.hidden) is int and self.hidden >= 0),
+            "clip": not 2.0**-8 <= self.clip <= 2.0**8,
+            "rows": not 1 <= self.rows < inf,
+            "rate": self.rate is not None and not 2.0**-31 <= self.rate <= 1,
+            "learning_rate": not 0 < self.learning_rate < inf,
+            "momentum": not 0 <= self.momentum < 1,
+        }
+        for name in (name for name, bad in wrong.items() if bad):
+            msg = f"Training with {name} = {getattr(self, name)} makes no sense; see Training."
+            raise BadInput(msg)
+
+
+@dataclass(frozen=True, eq=False)
+class TrainedModel:
+    """The weights of a trained model: for each layer, inputs × outputs, the constant's row last."""
+
+    layers: tuple[NDArray[np.float64], ...]
+    loss: Loss
+    scale: float
+    """The noise of each step's gradient sum, in units of the clipping norm."""
+
+    def scores(self, inputs: ArrayLike) -> NDArray[np.float64]:
+        """What the model puts out for rows of inputs: logits, or numbers."""
+        rows = np.asarray(inputs, np.float64)
+        for place, layer in enumerate(self.layers):
+            rows = rows @ layer[:-1] + layer[-1]
+            if place < len(self.layers) - 1:
+                rows = np.tanh(rows)
+        return rows
+
+
+def train(task: Training, rows: RowBlocks, scale: float, source: RandomSource) -> TrainedModel:
+    """Train with discrete Gaussian noise of this scale (in whole steps) on each step's sum."""
+    layers = _first_layers(task)
+    speeds = [np.zeros_like(layer) for layer in layers]
+    step_size = task.clip / CLIP_STEPS / (task.rows * task.chances / RATE_GRID)
+    for _ in range(task.steps):
+        total = gradient_total(task, layers, _chosen(rows(), task, source))
+        total += gaussian_noise(task.parameters, scale, source)
+        at = 0
+        for place, layer in enumerate(layers):
+            gradient = total[at : at + layer.size].reshape(layer.shape) * step_size
+            at += layer.size
+            speeds[place] = task.momentum * speeds[place] + gradient
+            moved = layer - task.learning_rate * speeds[place]
+            layers[place] = np.clip(moved, -_LARGEST_WEIGHT, _LARGEST_WEIGHT)
+    return TrainedModel(tuple(layers), task.loss, scale / CLIP_STEPS)
+
+
+def gradient_total(
+    task: Training,
+    layers: list[NDArray[np.float64]],
+    rows: Iterable[tuple[Codes, Whole]],
+) -> NDArray[np.int64]:
+    """The sum of the rows' clipped gradients, in whole steps."""
+    steps = [whole.rounded(layer, _WEIGHT_BITS, _LARGEST_WEIGHT) for layer in layers]
+    total = np.zeros(task.parameters, np.int64)
+    for codes, weights in rows:
+        for part, part_weights in in_parts(codes, weights):
+            total += _part_total(task, steps, part, part_weights)
+    return total
+
+
+def _part_total(
+    task: Training, layers: list[Whole], codes: Codes, weights: Whole
+) -> NDArray[np.int64]:
+    target = np.asarray(task.target, np.float64)[codes[task.target_column]]
+    inputs = _with_constant([task.input_tables[name][codes[name]] for name in task.inputs])
+    activations = [inputs]
+    if task.hidden:
+        heat = inputs @ layers[0] * 2.0 ** -(_FEATURE_BITS + _WEIGHT_BITS)
+        activations.append(_with_constant([_looked_up(heat, _TANH)]))
+    output = activations[-1] @ layers[-1] * 2.0 ** -(_FEATURE_BITS + _WEIGHT_BITS)
+    errors = [_output_errors(task, output, target)]
+    if task.hidden:
+        bent = activations[1][:, :-1]
+        slope = 4.0**_FEATURE_BITS - bent * bent
+        back = errors[0] @ layers[1][:-1].T * 2.0 ** -(_WEIGHT_BITS + 2 * _FEATURE_BITS)
+        limit = _LARGEST_ERROR * 2.0**_ERROR_BITS
+        errors.insert(0, np.clip(np.trunc(back * slope), -limit, limit))
+    squared = np.zeros(len(target))
+    for a, e in zip(activations, errors, strict=True):
+        squared += whole.squared_norms(a) * whole.squared_norms(e)
+    # In units of the clipping norm: a step of an activation is 2⁻⁸, one of an error 2⁻¹⁶.
+    norms = np.sqrt(squared) * 2.0 ** -(_FEATURE_BITS + _ERROR_BITS)
+    factors = 1 / np.maximum(norms, task.clip)
+    factors[np.isnan(target)] = 0
+    factors *= weights / UNIT
+    parts = [
+        (a.T @ whole.shrink(e, factors)).ravel() for a, e in zip(activations, errors, strict=True)
+    ]
+    return np.concatenate(parts).astype(np.int64)
+
+
+def _output_errors(task: Training, output: NDArray[np.float64], target: Whole) -> Whole:
+    """The derivative of the loss by the output, in whole steps."""
+    one = 2.0**_ERROR_BITS
+    known = np.nan_to_num(target)
+    if task.loss is Loss.SQUARED:
+        return whole.rounded(output - known[:, None], _ERROR_BITS, _LARGEST_ERROR)
+    if task.outputs == 1:
+        return _looked_up(output, _SIGMOID) - one * known[:, None]
+    logits = np.rint(output * 2.0**_LOGIT_BITS)
+    ahead = (logits - logits.max(axis=1, keepdims=True)) * 2.0**-_LOGIT_BITS
+    powers = _looked_up(ahead, _EXP)
+    shares: Whole = np.floor(powers * one / powers.sum(axis=1, keepdims=True))
+    shares[np.arange(len(known)), known.astype(np.intp)] -= one
+    return shares
+
+
+def _chosen(
+    rows: Iterable[tuple[Codes, Whole]], task: Training, source: RandomSource
+) -> Iterator[tuple[Codes, Whole]]:
+    """The rows that join a step."""
+    for codes, weights in rows:
+        if task.rate is None:
+            yield codes, weights
+            continue
+        places = joins(len(weights), task.chances, source)
+        yield {name: codes[name][places] for name in task.columns}, weights[places]
+
+
+def _first_layers(task: Training) -> list[NDArray[np.float64]]:
+    """Zeros for a linear model; small random numbers in front of a hidden layer."""
+    layers = [np.zeros(shape) for shape in task.shapes]
+    rng = np.random.default_rng(task.start)
+    if task.hidden:
+        for layer in layers:
+            layer[:-1] = rng.normal(0, (len(layer) - 1) ** -0.5, layer[:-1].shape)
+    return layers
+
+
+def _with_constant(parts: list[Whole]) -> Whole:
+    constant = np.full((len(parts[0]), 1), 2.0**_FEATURE_BITS)
+    return np.concatenate([*parts, constant], axis=1)
+
+
+def _looked_up(values: NDArray[np.float64], table: Whole) -> Whole:
+    """A function of each value, read off its table: the same wherever in a block it lies."""
+    limited = np.clip(values, -_LARGEST_LOGIT, _LARGEST_LOGIT)
+    places = np.rint((limited + _LARGEST_LOGIT) * 2.0**_LOGIT_BITS)
+    found: Whole = table[places.astype(np.intp)]
+    return found
+
+
+_GRID = np.arange(-_LARGEST_LOGIT, _LARGEST_LOGIT + 2.0**-_LOGIT_BITS, 2.0**-_LOGIT_BITS)
+_TANH = np.rint(np.tanh(_GRID) * 2.0**_FEATURE_BITS)
+_SIGMOID = np.rint(2.0**_ERROR_BITS / (1 + np.exp(-_GRID)))
+_EXP = np.rint(np.exp(_GRID) * 2.0**_ERROR_BITS)
