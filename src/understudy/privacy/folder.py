@@ -134,18 +134,18 @@ def _same(written: object, again: object) -> bool:
         return written.keys() == again.keys() and all(_same(written[k], again[k]) for k in again)
     if isinstance(written, list) and isinstance(again, list):
         return len(written) == len(again) and all(map(_same, written, again))
-    numbers = _as_number(written), _as_number(again)
-    if None in numbers:
+    a, b = _as_number(written), _as_number(again)
+    if a is None or b is None:
         return written == again and type(written) is type(again)
-    return math.isclose(*numbers, rel_tol=_LAST_DIGITS)
+    return math.isclose(a, b, rel_tol=_LAST_DIGITS)
 
 
 def _as_number(value: object) -> float | None:
     """A number, or a fraction as text."""
-    if isinstance(value, (bool, type(None))):
+    if isinstance(value, bool) or not isinstance(value, int | float | str):
         return None
-    with contextlib.suppress(ValueError, TypeError, ZeroDivisionError):
-        return float(Fraction(value))  # type: ignore[arg-type]
+    with contextlib.suppress(ValueError, ZeroDivisionError, OverflowError):
+        return float(Fraction(value))
     return None
 
 
