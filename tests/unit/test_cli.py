@@ -12,12 +12,14 @@ from typer.testing import CliRunner
 
 from understudy import cli
 from understudy.encode import Encoding
-from understudy.errors import BadInput, RowsAreSealed
+from understudy.errors import BadInput, BudgetSpent, CheckFailed, RowsAreSealed
 from understudy.experiments.demo import demo_schema, demo_table
+from understudy.privacy.budget import Budget
+from understudy.privacy.ledger import Ledger
 from understudy.schema import Schema
 from understudy.schema_files import read_schema
 
-HEAVY = ("numpy", "pyarrow", "pandas", "ibis", "duckdb", "rich")
+HEAVY = ("numpy", "pyarrow", "pandas", "ibis", "duckdb", "rich", "opendp", "dp_accounting")
 
 
 def run(*arguments, **environment):
@@ -27,8 +29,8 @@ def run(*arguments, **environment):
 def test_help_lists_the_demo_with_an_example():
     result = run("--help")
     assert result.exit_code == 0
-    assert re.search(r"Commands:\s+demo  Show", result.stdout)
-    assert re.search(r"Examples:\n +understudy demo\n", result.stdout)
+    assert re.search(r"Commands:\s+demo +Show", result.stdout)
+    assert re.search(r"Examples:\n +understudy demo", result.stdout)
 
 
 def test_help_of_the_demo_has_examples_on_lines_of_their_own():
@@ -82,7 +84,8 @@ def test_demo_shows_schema_codes_and_what_comes_next(width):
     assert "heart failure" in result.stdout
     assert "exactly 0" in result.stdout
     assert "not on" in result.stdout
-    assert "What comes next" in result.stdout
+    assert "What epsilon 1 bought" in result.stdout
+    assert "Noisy counts of" in result.stdout
     assert "…" not in result.stdout, "a cut-off name"
 
 
@@ -126,8 +129,9 @@ def test_demo_writes_files_to_play_with(tmp_path):
     result = run("demo", "--rows", "2000", "--out", str(folder), "--json")
     assert result.exit_code == 0
     assert json.loads(result.stdout)["rows"] == 2000
-    assert "Wrote patients.csv and schema.toml" in result.stderr
-    assert sorted(path.name for path in folder.iterdir()) == ["patients.csv", "schema.toml"]
+    assert "Wrote patients.csv, schema.toml and answers" in result.stderr
+    written = ["answers", "patients.csv", "schema.toml"]
+    assert sorted(path.name for path in folder.iterdir()) == written
     assert read_schema(folder / "schema.toml") == demo_schema()
 
 
@@ -143,7 +147,7 @@ def test_written_csv_encodes_as_the_table_does(tmp_path):
         np.testing.assert_array_equal(codes, expected[name], err_msg=name)
 
 
-@pytest.mark.parametrize("kept", ["patients.csv", "schema.toml"])
+@pytest.mark.parametrize("kept", ["patients.csv", "schema.toml", "answers"])
 def test_demo_overwrites_nothing(kept, tmp_path):
     (tmp_path / kept).write_text("mine")
     result = run("demo", "--out", str(tmp_path))
@@ -161,7 +165,7 @@ def test_second_demo_into_the_same_folder_is_refused(tmp_path):
     assert run("demo", "--rows", "10", "--out", str(tmp_path)).exit_code == 0
     again = run("demo", "--rows", "10", "--out", str(tmp_path))
     assert again.exit_code == 2
-    assert "patients.csv and schema.toml" in again.stderr
+    assert "patients.csv and schema.toml and answers" in again.stderr
     assert "Give --out another folder" in again.stderr
 
 
@@ -191,7 +195,9 @@ def test_impossible_numbers_are_bad_input(option):
     assert "Traceback" not in result.stderr
 
 
-@pytest.mark.parametrize(("error", "code"), [(BadInput, 2), (RowsAreSealed, 3)])
+@pytest.mark.parametrize(
+    ("error", "code"), [(CheckFailed, 1), (BadInput, 2), (RowsAreSealed, 3), (BudgetSpent, 3)]
+)
 def test_our_errors_are_one_line_and_an_exit_code(error, code, monkeypatch):
     def fail(*arguments, **options):
         raise error("Nothing\n  doing.")
@@ -200,6 +206,106 @@ def test_our_errors_are_one_line_and_an_exit_code(error, code, monkeypatch):
     result = run("demo")
     assert result.exit_code == code
     assert result.stderr == "Error: Nothing doing.\n"
+
+
+def spend(file, table, epsilon=1.0, **options):
+    with Ledger.open(table, demo_schema(), Budget(epsilon, 1e-9), file=file, **options) as ledger:
+        ledger.measure([("age",)], rho=ledger.rest())
+        ledger.close()
+        ledger.end()
+
+
+def test_a_budget_is_made_and_shown_by_release(tmp_path):
+    file = tmp_path / "table.ledger"
+    made = run("budget", str(file), "--create", "--epsilon", "4", "--delta", "1e-8")
+    assert made.exit_code == 0, made.stderr
+    assert "epsilon 4, delta 1e-08" in made.stdout
+    assert "No release so far" in made.stdout
+    for _ in range(2):
+        spend(file, demo_table(100))
+    shown = run("budget", str(file), COLUMNS="100")
+    assert shown.exit_code == 0
+    assert shown.stdout.count("complete") == 2
+    assert "one record, added or removed" in " ".join(shown.stdout.split())
+    page = json.loads(run("budget", str(file), "--json").stdout)
+    share = float(Budget(1.0, 1e-9).rho / Budget(4.0, 1e-8).rho)
+    assert [line["requests"] for line in page["releases"]] == [1, 1]
+    assert page["spent"] == pytest.approx(2 * share)
+    assert page["left"] == pytest.approx(1 - 2 * share)
+    with pytest.raises(BudgetSpent, match="of its total left"):
+        spend(file, demo_table(100), epsilon=4.0)
+
+
+def test_a_spent_budget_says_so(tmp_path):
+    file = tmp_path / "table.ledger"
+    run("budget", str(file), "--create", "--epsilon", "1", "--delta", "1e-8")
+    with Ledger.open(
+        demo_table(10), demo_schema(), Budget(0.5, 1e-9), file=file, allow_non_private=True
+    ) as ledger:
+        ledger.reveal("to see what becomes of the total")
+    shown = run("budget", str(file), COLUMNS="100")
+    assert "rows were used as they are" in shown.stdout
+    assert "nothing is left" in shown.stdout
+    assert "not finished" in shown.stdout
+    with pytest.raises(BudgetSpent):
+        spend(file, demo_table(10), epsilon=0.1)
+
+
+def test_a_missing_ledger_shows_the_command_that_makes_one(tmp_path):
+    result = run("budget", str(tmp_path / "table.ledger"))
+    assert result.exit_code == 2
+    assert "table.ledger --create --epsilon 4 --delta 1e-8" in result.stderr
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        ("--create",),
+        ("--create", "--epsilon", "1"),
+        ("--epsilon", "1"),
+        ("--create", "--epsilon", "0", "--delta", "1e-9"),
+        ("--create", "--epsilon", "1", "--delta", "2"),
+    ],
+)
+def test_a_budget_without_sense_is_bad_input(options, tmp_path):
+    file = tmp_path / "table.ledger"
+    result = run("budget", str(file), *options)
+    assert result.exit_code == 2
+    assert result.stderr.startswith("Error: ")
+    assert not file.exists()
+
+
+def test_a_changed_ledger_is_found(tmp_path):
+    file = tmp_path / "table.ledger"
+    run("budget", str(file), "--create", "--epsilon", "4", "--delta", "1e-8")
+    file.write_bytes(file.read_bytes().replace(b'"epsilon":4', b'"epsilon":9'))
+    result = run("budget", str(file))
+    assert result.exit_code == 1
+    assert "was changed: line 1" in result.stderr
+
+
+def test_answers_verify_until_something_is_changed(tmp_path):
+    run("demo", "--rows", "50", "--out", str(tmp_path))
+    folder = tmp_path / "answers"
+    result = run("verify", str(folder))
+    assert result.exit_code == 0, result.stdout
+    assert "epsilon 1 at delta 1e-09, for one person" in result.stdout
+    assert result.stdout.endswith("All checks passed.\n")
+    assert json.loads(run("verify", str(folder), "--json").stdout)["passed"]
+    file = folder / "measurements.json"
+    file.write_bytes(file.read_bytes() + b" ")
+    result = run("verify", str(folder))
+    assert result.exit_code == 1
+    assert "FAILED  measurements.json is as it was released: changed" in result.stdout
+    assert "Do not rely" in result.stdout
+    assert not json.loads(run("verify", str(folder), "--json").stdout)["passed"]
+
+
+def test_verify_needs_a_release_and_a_readable_key(tmp_path):
+    assert run("verify", str(tmp_path)).exit_code == 2
+    result = run("verify", str(tmp_path), "--key", str(tmp_path / "no.pem"))
+    assert result.exit_code == 2
+    assert "no.pem cannot be read" in result.stderr
 
 
 def test_main_runs_the_app(monkeypatch, capsys):

@@ -22,10 +22,7 @@ _BEFORE = (
     "learn it. By the schema alone every value becomes the code of a cell, and a code comes back "
     "as a value drawn anew from that cell."
 )
-_AFTER = (
-    "No cell raises an error, however untidy, for an error would tell about its row. What comes "
-    "next: Understudy will count such codes under noise, and make releases from the noisy counts."
-)
+_AFTER = "No cell raises an error, however untidy, for an error would tell about its row."
 
 
 def walkthrough(table: pa.Table, schema: Schema, seed: int) -> dict[str, Any]:

@@ -71,6 +71,11 @@ class Certificate:
         """The promised δ."""
         return self.budget.delta
 
+    def __str__(self) -> str:
+        if self.not_private:
+            return f"{NOT_PRIVATE}: {'; '.join(self.not_private)}"
+        return f"epsilon {self.epsilon:.4g} at delta {self.delta:.4g}, for {self.unit}"
+
     def with_files(self, files: Mapping[str, bytes]) -> "Certificate":
         """The certificate of a release that consists of these files."""
         return replace(self, files={name: digest(files[name]) for name in sorted(files)})

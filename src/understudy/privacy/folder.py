@@ -79,7 +79,7 @@ def verify(folder: Path, *, public_key: bytes | None = None) -> tuple[Check, ...
     if content is None or certificate is None:
         return (Check("the certificate can be read", passed=False, note="it was changed"),)
     return (
-        Check("the certificate can be read", passed=True),
+        Check("the certificate can be read", passed=True, note=str(certificate)),
         *_arithmetic(content, certificate),
         *_files(folder, certificate),
         _signature(content, public_key),

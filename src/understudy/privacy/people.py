@@ -27,7 +27,10 @@ def keep_per_person(codes: Value, person: str, rows: int) -> Value:
     # The remainder of a negative number has either sign, depending on the engine.
     linear = _mod(_mod(_mod(_number(codes[person])) + _PRIME) * _key()) + _key()
     for name in names:
-        linear = linear + _mod(codes[name].cast("int64") * _key())
+        # By way of 32 bits, for Ibis takes some codes for 64 bits which the engine holds in 32,
+        # and leaves out a cast that it thinks needless; the product would overflow.
+        code = codes[name].cast("int32").cast("int64")
+        linear = linear + _mod(code * _key())
     ranked = codes.mutate(rank=_mod(linear))
     for _ in range(3):
         shifted = _mod(ranked.rank + _key())

@@ -8,7 +8,9 @@ import pytest
 
 from helpers.tables import load
 from understudy.column import Column, Kind, Role
+from understudy.encode import Encoding
 from understudy.errors import BadInput, SourceError, UnknownColumn
+from understudy.experiments.demo import demo_schema, demo_table
 from understudy.privacy import people
 from understudy.privacy.table import PrivateTable
 from understudy.privacy.unit import Person
@@ -194,3 +196,17 @@ def test_mistakes_are_refused():
     for rows in (0, 1.5, float("inf"), True):
         with pytest.raises(BadInput, match="whole number, at least 1"):
             Person("who", rows)
+
+
+@pytest.mark.parametrize("engine", ["duckdb", "postgres"])
+def test_labels_numbers_and_dates_of_a_person_all_take_part(engine, request):
+    # Codes are held in as few bits as they need, and the keys they are multiplied by are long.
+    table = demo_table(500)
+    expected = Encoding(demo_schema()).codes(table)["age"]
+    elsewhere = load(request.getfixturevalue(f"{engine}_engine"), table, "demo_people")
+    for source in (table, elsewhere):
+        for _ in range(3):
+            private = PrivateTable(source, demo_schema(), person=Person("patient_id", 50))
+            np.testing.assert_array_equal(
+                private.count([("age",)])[0], np.bincount(expected, minlength=8)
+            )

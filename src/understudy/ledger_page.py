@@ -1,0 +1,90 @@
+"""A ledger file for the eye: what was promised for a table, and what each release took of it."""
+
+from fractions import Fraction
+from typing import Any
+
+from rich.box import SIMPLE_HEAD
+from rich.console import Console
+from rich.table import Table
+
+from understudy.privacy.accountant import total_cost
+from understudy.privacy.budget import epsilon_of_rho
+from understudy.privacy.ledger_file import LedgerRecord, ReleaseRecord
+
+_USUAL_DELTA = 1e-9
+
+
+def ledger_page(record: LedgerRecord) -> dict[str, Any]:
+    """What a ledger file says, as plain data; shares are of the whole total."""
+    whole = record.budget
+    return {
+        "epsilon": whole.epsilon,
+        "delta": whole.delta,
+        "made": record.made,
+        "unit": record.unit,
+        "lines": record.lines,
+        "head": record.head,
+        "spent": _share(record.spent, whole.rho),
+        "left": _share(record.rest, whole.rho),
+        "next_release": {
+            "epsilon": epsilon_of_rho(record.rest, _USUAL_DELTA),
+            "delta": _USUAL_DELTA,
+        },
+        "releases": [_release(release, record) for release in record.releases],
+    }
+
+
+def show(page: dict[str, Any]) -> None:
+    """Print a ledger file for the eye."""
+    console = Console(markup=False, highlight=False, emoji=False)
+    unit = page["unit"] or "the unit of the first release"
+    console.print(
+        f"Total for all releases: epsilon {page['epsilon']:g}, delta {page['delta']:g}; protects "
+        f"{unit}. The file is whole: {page['lines']} lines, each chained to the one before."
+    )
+    if page["releases"]:
+        table = Table(
+            "release", "began", "epsilon", "requests", "share", "state",
+            box=SIMPLE_HEAD, pad_edge=False,
+        )  # fmt: skip
+        for line in page["releases"]:
+            table.add_row(
+                line["release"][:8],
+                line["began"].replace("T", " ").replace("+00:00", ""),
+                f"{line['epsilon']:g}",
+                str(line["requests"]),
+                _percent(line["share"]),
+                "complete" if line["complete"] else "not finished",
+            )
+        console.print(table)
+    else:
+        console.print("No release so far.")
+    coming = page["next_release"]
+    console.print(
+        f"Spent {_percent(page['spent'])}, left {_percent(page['left'])}: enough for a release "
+        f"with epsilon {coming['epsilon']:.3g} at delta {coming['delta']:g}."
+        if coming["epsilon"] > 0
+        else f"Spent {_percent(page['spent'])}: nothing is left."
+    )
+
+
+def _release(release: ReleaseRecord, record: LedgerRecord) -> dict[str, Any]:
+    spent = total_cost((event for event, _ in release.events), record.budget.order)
+    return {
+        "release": release.name,
+        "began": release.began,
+        "epsilon": release.epsilon,
+        "delta": release.delta,
+        "requests": len(release.events),
+        "share": _share(spent, record.budget.rho),
+        "complete": release.ended,
+    }
+
+
+def _share(amount: Fraction | float, whole: Fraction) -> float | None:
+    """A share of the total; none once rows were used as they are."""
+    return float(amount / whole) if isinstance(amount, Fraction) else None
+
+
+def _percent(share: float | None) -> str:
+    return "all of it (rows were used as they are)" if share is None else f"{share:.1%}"
