@@ -91,11 +91,19 @@ def sampled_divergence(event: SampledGaussian, order: float) -> float:
 
 
 def gaussian_scale(sensitivity_squared: Fraction, rho: Fraction) -> float:
-    """The smallest double whose Gaussian noise costs at most ρ."""
+    """The smallest double whose Gaussian noise costs at most ρ, rounding included."""
     scale = math.sqrt(sensitivity_squared / (2 * rho))
-    while sensitivity_squared > 2 * rho * Fraction(scale) ** 2:
+    while rounded_up(sensitivity_squared / (2 * Fraction(scale) ** 2)) > rho:
         scale = math.nextafter(scale, math.inf)
     return scale
+
+
+def exponential_epsilon(rho: Fraction) -> float:
+    """The largest double with which a selection costs at most ρ, rounding included."""
+    epsilon = math.sqrt(8 * rho)
+    while rounded_up(Fraction(epsilon) ** 2 / 8) > rho:
+        epsilon = math.nextafter(epsilon, 0.0)
+    return epsilon
 
 
 def sampled_scale(

@@ -21,7 +21,7 @@ from understudy.domain import Clique, Domain
 from understudy.encode import Encoding
 from understudy.errors import BadInput, PrivacyRefused, RowsAreSealed, listed
 from understudy.privacy.account import Account, Entry, Request
-from understudy.privacy.accountant import gaussian_scale, sampled_scale
+from understudy.privacy.accountant import exponential_epsilon, gaussian_scale, sampled_scale
 from understudy.privacy.answers import Measurement, NoisySum
 from understudy.privacy.budget import Budget
 from understudy.privacy.certificate import Certificate
@@ -253,7 +253,7 @@ class Ledger:
         if (epsilon is None) == (rho is None):
             raise BadInput("Give either epsilon or rho.")
         if epsilon is None:
-            epsilon = float(np.nextafter(np.sqrt(float(8 * _share(rho))), 0.0))
+            epsilon = exponential_epsilon(_share(rho))
         event = Exponential(epsilon)
         sensitivity = max(c.sensitivity(self.unit, weights) for c in candidates)
         request = {
