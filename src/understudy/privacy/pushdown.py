@@ -84,9 +84,8 @@ def _reader(query: Value, rows: int) -> Iterable[pa.RecordBatch]:
     if backend.name != "duckdb":
         return cast("Iterable[pa.RecordBatch]", query.to_pyarrow_batches(chunk_size=rows))
     # What Ibis 12 calls for batches is gone from DuckDB 2.
-    return cast(
-        "Iterable[pa.RecordBatch]", backend.raw_sql(backend.compile(query)).to_arrow_reader(rows)
-    )
+    reader = backend.con.sql(backend.compile(query)).to_arrow_reader(rows)
+    return cast("Iterable[pa.RecordBatch]", reader)
 
 
 _FAILED = (
