@@ -25,6 +25,7 @@ format: .venv/.dev
 
 bench: .venv/.dev
 	$(BIN)/python benchmarks/counting.py
+	$(BIN)/python benchmarks/ledger.py
 
 clean:
 	rm -rf .venv

@@ -4,9 +4,10 @@ The flow, from the rows to what may leave the building:
 
     public facts      Schema: kinds, categories, bounds, roles, who says so
     codes             Encoding: values ⇄ small integers, with cells for missing and "other"
-    rows              stay inside `understudy.privacy`, which counts them and answers nothing else
+    rows              stay inside `understudy.privacy`; only its ledger answers, with noise
+    certificate       what was promised, spent and declared public; anyone can compute it again
 
-What is here today is the left half of the flow: the facts, the codes, and counting.
+What is here today is the trusted core. Fitting, sampling and releasing come next.
 """
 
 from understudy.column import Column, Kind, Role, Source

@@ -122,10 +122,9 @@ class Ledger:
         public = {"schema": schema_to_toml(declared), "unit": str(unit)}
         core = _Core(table, schema, table.encoding, unit, source, public, release)
         account = Account.open(budget, file=release, allow_non_private=allow_non_private)
-        ledger = cls(core, account)
         for reason in _revealed(schema):
             account.debit(Reveal(reason), {"door": "schema"})
-        return ledger
+        return cls(core, account)
 
     @property
     def domain(self) -> Domain:
@@ -281,11 +280,14 @@ class Ledger:
         table = self._table()
         row_map.check(self.domain)
         table.check([], weights)
-        most = UNIT if weights is None else weights.most
-        one = row_map.sensitivity.one * most**2
-        swap = row_map.sensitivity.swap * most**2 if weights is None else 4 * one
-        squared = self.unit.squared(Sensitivity(one, swap))
-        per_unit = row_map.unit_length * UNIT
+        sensitivity = row_map.sensitivity
+        whole_row = 1 if weights is None else UNIT
+        if weights is not None:
+            # Two rows of different weight are farther apart than the map alone would put them.
+            one = sensitivity.one * weights.most**2
+            sensitivity = Sensitivity(one, 4 * one)
+        squared = self.unit.squared(sensitivity)
+        per_unit = row_map.unit_length * whole_row
         if (rho is None) == (scale is None):
             raise BadInput(_ONE_OF)
         steps = scale * per_unit if scale is not None else gaussian_scale(squared, _share(rho))
@@ -300,7 +302,7 @@ class Ledger:
         total = np.zeros(row_map.width, np.int64)
         for codes, row_weights in table.blocks(weights):
             for part, part_weights in in_parts(codes, row_weights):
-                total += row_map.total(part, part_weights)
+                total += row_map.total(part, part_weights * (whole_row / UNIT))
         noisy = with_gaussian_noise(total, steps, self._core.source)
         return NoisySum(row_map, noisy / per_unit, steps / per_unit)
 

@@ -20,6 +20,7 @@ from understudy.privacy.weights import UNIT, RowWeights
 
 STEPS = 2**20
 """A sensitivity is cut into this many steps, and scores are rounded down to whole steps."""
+_MOST_STEPS = 2**62
 _REFERENCE_GRID = 2**20
 _LARGEST_REFERENCE = 2.0**40
 
@@ -136,9 +137,11 @@ class CountTV:
 def in_steps(scores: Sequence[Fraction], sensitivity: Fraction) -> list[int]:
     """Scores in whole steps: between neighbours they differ by at most STEPS.
 
-    Rounding down keeps that bound, because a whole number of steps passes through it.
+    Rounding down keeps that bound, because a whole number of steps passes through it; so does
+    moving what 64 bits could not hold to the nearest end.
     """
-    return [score * STEPS // sensitivity for score in scores]
+    steps = (score * STEPS // sensitivity for score in scores)
+    return [max(-_MOST_STEPS, min(step, _MOST_STEPS)) for step in steps]
 
 
 def _exact_sum(numbers: NDArray[np.int64]) -> int:
