@@ -75,18 +75,20 @@ def sampled_divergence(event: SampledGaussian, order: float) -> float:
         return float(rho_per_step) * order * (1 + _SAFETY)
     shift = math.sqrt(2 * float(rho_per_step))
     x = np.arange(-_TAIL, order * shift + _TAIL, _STEP)
-    with np.errstate(over="ignore"):
-        u = event.rate * np.expm1(shift * x - shift**2 / 2)
-        log_power = order * np.where(
-            np.isfinite(u), np.log1p(u), math.log(event.rate) + shift * x - shift**2 / 2
-        )
     log_density = -(x**2) / 2 + math.log(_STEP / math.sqrt(2 * math.pi))
+    log_ratio = shift * x - shift**2 / 2
+    log_power = order * np.logaddexp(math.log1p(-event.rate), math.log(event.rate) + log_ratio)
     log_moment = float(np.logaddexp.reduce(log_density + log_power))
     if log_moment < 1:
-        with np.errstate(over="ignore", invalid="ignore"):
-            grown = np.exp(log_density) * (np.expm1(log_power) - order * u)
-        # Far out, where the power overflows, the density has long vanished.
-        log_moment = math.log1p(float(np.sum(grown[np.isfinite(grown)])))
+        # Far out, density and power both leave the range of doubles; their product does not.
+        density = np.exp(log_density)
+        mean_zero = event.rate * (np.exp(log_density + log_ratio) - density)
+        near = np.abs(log_power) < 1
+        grown = np.exp(log_density + log_power) - density - order * mean_zero
+        u = event.rate * np.expm1(log_ratio[near])
+        exact_power = np.expm1(order * np.log1p(u))
+        grown[near] = density[near] * (exact_power - order * u)
+        log_moment = math.log1p(float(np.sum(grown)))
     return (log_moment + _LAST_DIGITS) / (order - 1) * (1 + _SAFETY)
 
 

@@ -18,6 +18,7 @@ from math import inf
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
+from threadpoolctl import threadpool_limits
 
 from understudy.domain import Clique, Domain
 from understudy.errors import BadInput, UnknownColumn
@@ -34,6 +35,8 @@ SENSITIVITY = Sensitivity(Fraction(CLIP_STEPS**2), Fraction(4 * CLIP_STEPS**2))
 """One row adds a vector no longer than the clipping norm."""
 
 _FEATURE_BITS, _LARGEST_FEATURE = 8, 2.0**6
+_ONE = 2.0**_FEATURE_BITS
+"""The constant input."""
 _WEIGHT_BITS, _LARGEST_WEIGHT = 16, 2.0**7
 _LOGIT_BITS, _LARGEST_LOGIT = 10, 2.0**4
 _ERROR_BITS, _LARGEST_ERROR = 16, 2.0**4
@@ -203,6 +206,12 @@ class TrainedModel:
 
 def train(task: Training, rows: RowBlocks, scale: float, source: RandomSource) -> TrainedModel:
     """Train with discrete Gaussian noise of this scale (in whole steps) on each step's sum."""
+    # Matrices of a batch are small: threads would wait for each other longer than they work.
+    with threadpool_limits(1, user_api="blas"):
+        return _trained(task, rows, scale, source)
+
+
+def _trained(task: Training, rows: RowBlocks, scale: float, source: RandomSource) -> TrainedModel:
     layers = _first_layers(task)
     speeds = [np.zeros_like(layer) for layer in layers]
     step_size = task.clip / CLIP_STEPS / (task.rows * task.chances / RATE_GRID)
@@ -233,33 +242,103 @@ def gradient_total(
     return total
 
 
+_Wide = tuple[slice, Whole, NDArray[np.unsignedinteger]]
+"""The places of a column's numbers among the inputs, their table, and the rows' codes."""
+
+
+class _Rows:
+    """The inputs of some rows to a layer, the constant one included, in whole steps.
+
+    Columns of one number each form a matrix. A column that puts many numbers in, such as ones and
+    zeros for its categories, is not written out: what it adds is looked up, and its gradient
+    summed, by code. All is in whole numbers, so both ways give the same.
+    """
+
+    def __init__(self, single: Whole, places: list[int] | slice, wide: list[_Wide]) -> None:
+        self._single = single
+        self._places = places
+        self._wide = wide
+
+    @classmethod
+    def of_codes(cls, task: Training, codes: Codes) -> "_Rows":
+        """The rows as they enter the first layer."""
+        rows = len(codes[task.target_column])
+        single, places, wide, at = [], [], [], 0
+        for name, table in task.input_tables.items():
+            width = table.shape[1]
+            if width == 1:
+                single.append(table[:, 0][codes[name]])
+                places.append(at)
+            else:
+                wide.append((slice(at, at + width), table, codes[name]))
+            at += width
+        matrix = np.stack([*single, np.full(rows, _ONE)], axis=1)
+        return cls(matrix, [*places, at] if wide else slice(None), wide)
+
+    @classmethod
+    def of_activations(cls, activations: Whole) -> "_Rows":
+        """The rows as they leave a hidden layer."""
+        constant = np.full((len(activations), 1), _ONE)
+        return cls(np.concatenate([activations, constant], axis=1), slice(None), [])
+
+    def times(self, layer: Whole) -> Whole:
+        """What the layer makes of each row."""
+        out: Whole = self._single @ layer[self._places]
+        for part, table, codes in self._wide:
+            out += (table @ layer[part])[codes]
+        return out
+
+    def squared_norms(self) -> Whole:
+        """The squared norm of each row."""
+        norms = whole.squared_norms(self._single)
+        for _, table, codes in self._wide:
+            norms += whole.squared_norms(table)[codes]
+        return norms
+
+    def gradient(self, errors: Whole, shape: tuple[int, int]) -> Whole:
+        """The sum over rows of inputs times errors."""
+        gradient = np.zeros(shape)
+        gradient[self._places] = self._single.T @ errors
+        for part, table, codes in self._wide:
+            gradient[part] = table.T @ _by_code(errors, codes, len(table))
+        return gradient
+
+
+def _by_code(errors: Whole, codes: NDArray[np.unsignedinteger], size: int) -> Whole:
+    """The sum of the errors of the rows with each code."""
+    outputs = errors.shape[1]
+    cells = codes.astype(np.intp)[:, None] * outputs + np.arange(outputs)
+    sums = np.bincount(cells.ravel(), errors.ravel(), minlength=size * outputs)
+    return sums.astype(np.float64, copy=False).reshape(size, outputs)
+
+
 def _part_total(
     task: Training, layers: list[Whole], codes: Codes, weights: Whole
 ) -> NDArray[np.int64]:
     target = np.asarray(task.target, np.float64)[codes[task.target_column]]
-    inputs = _with_constant([task.input_tables[name][codes[name]] for name in task.inputs])
-    activations = [inputs]
+    inputs = [_Rows.of_codes(task, codes)]
     if task.hidden:
-        heat = inputs @ layers[0] * 2.0 ** -(_FEATURE_BITS + _WEIGHT_BITS)
-        activations.append(_with_constant([_looked_up(heat, _TANH)]))
-    output = activations[-1] @ layers[-1] * 2.0 ** -(_FEATURE_BITS + _WEIGHT_BITS)
+        heat = inputs[0].times(layers[0]) * 2.0 ** -(_FEATURE_BITS + _WEIGHT_BITS)
+        bent = _looked_up(heat, _TANH)
+        inputs.append(_Rows.of_activations(bent))
+    output = inputs[-1].times(layers[-1]) * 2.0 ** -(_FEATURE_BITS + _WEIGHT_BITS)
     errors = [_output_errors(task, output, target)]
     if task.hidden:
-        bent = activations[1][:, :-1]
         slope = 4.0**_FEATURE_BITS - bent * bent
         back = errors[0] @ layers[1][:-1].T * 2.0 ** -(_WEIGHT_BITS + 2 * _FEATURE_BITS)
         limit = _LARGEST_ERROR * 2.0**_ERROR_BITS
         errors.insert(0, np.clip(np.trunc(back * slope), -limit, limit))
     squared = np.zeros(len(target))
-    for a, e in zip(activations, errors, strict=True):
-        squared += whole.squared_norms(a) * whole.squared_norms(e)
+    for rows, error in zip(inputs, errors, strict=True):
+        squared += rows.squared_norms() * whole.squared_norms(error)
     # In units of the clipping norm: a step of an activation is 2⁻⁸, one of an error 2⁻¹⁶.
     norms = np.sqrt(squared) * 2.0 ** -(_FEATURE_BITS + _ERROR_BITS)
     factors = 1 / np.maximum(norms, task.clip)
     factors[np.isnan(target)] = 0
     factors *= weights / UNIT
     parts = [
-        (a.T @ whole.shrink(e, factors)).ravel() for a, e in zip(activations, errors, strict=True)
+        rows.gradient(whole.shrink(error, factors), layer.shape).ravel()
+        for rows, error, layer in zip(inputs, errors, layers, strict=True)
     ]
     return np.concatenate(parts).astype(np.int64)
 
@@ -300,11 +379,6 @@ def _first_layers(task: Training) -> list[NDArray[np.float64]]:
         for layer in layers:
             layer[:-1] = rng.normal(0, (len(layer) - 1) ** -0.5, layer[:-1].shape)
     return layers
-
-
-def _with_constant(parts: list[Whole]) -> Whole:
-    constant = np.full((len(parts[0]), 1), 2.0**_FEATURE_BITS)
-    return np.concatenate([*parts, constant], axis=1)
 
 
 def _looked_up(values: NDArray[np.float64], table: Whole) -> Whole:
