@@ -35,10 +35,17 @@ from understudy.privacy.noise import (
     exponential_choice,
     with_gaussian_noise,
 )
-from understudy.privacy.row_maps import RowMap, in_parts
-from understudy.privacy.scores import STEPS, Score, in_steps
+from understudy.privacy.row_maps import ROW_MAPS, RowMap, held_sum, in_parts
+from understudy.privacy.scores import SCORES, STEPS, Score, in_steps
 from understudy.privacy.table import MOST_CELLS, PrivateTable
-from understudy.privacy.train import CLIP_STEPS, SENSITIVITY, TrainedModel, Training, train
+from understudy.privacy.train import (
+    CLIP_STEPS,
+    SENSITIVITY,
+    SMALLEST_NOISE,
+    TrainedModel,
+    Training,
+    train,
+)
 from understudy.privacy.unit import Person, Record, Sensitivity, Unit
 from understudy.privacy.weights import UNIT, RowWeights
 from understudy.schema import Schema
@@ -246,9 +253,10 @@ class Ledger:
         if not candidates:
             msg = "There is no candidate to select from."
             raise BadInput(msg)
-        table.check([candidate.clique for candidate in candidates], weights)
         for candidate in candidates:
+            _check_kind(candidate, SCORES)
             candidate.check(self.domain)
+        table.check([candidate.clique for candidate in candidates], weights)
         if (epsilon is None) == (rho is None):
             raise BadInput("Give either epsilon or rho.")
         if epsilon is None:
@@ -278,15 +286,12 @@ class Ledger:
     ) -> NoisySum:
         """A noisy sum of a row map; a scale counts in the map's own units."""
         table = self._table()
+        _check_kind(row_map, ROW_MAPS)
         row_map.check(self.domain)
         table.check([], weights)
-        sensitivity = row_map.sensitivity
-        whole_row = 1 if weights is None else UNIT
-        if weights is not None:
-            # Two rows of different weight are farther apart than the map alone would put them.
-            one = sensitivity.one * weights.most**2
-            sensitivity = Sensitivity(one, 4 * one)
-        squared = self.unit.squared(sensitivity)
+        # Two rows of different weight are no farther apart than two of the largest.
+        most, whole_row = (1, 1) if weights is None else (weights.most, UNIT)
+        squared = self.unit.squared(row_map.sensitivity) * most**2
         per_unit = row_map.unit_length * whole_row
         if (rho is None) == (scale is None):
             raise BadInput(_ONE_OF)
@@ -299,11 +304,12 @@ class Ledger:
             "columns": list(row_map.columns),
         }
         self._account.debit(event, _with_weights(request, weights))
-        total = np.zeros(row_map.width, np.int64)
-        for codes, row_weights in table.blocks(weights):
-            for part, part_weights in in_parts(codes, row_weights):
-                total += row_map.total(part, part_weights * (whole_row / UNIT))
-        noisy = with_gaussian_noise(total, steps, self._core.source)
+        totals = (
+            row_map.total(part, part_weights * (whole_row / UNIT))
+            for codes, row_weights in table.blocks(weights)
+            for part, part_weights in in_parts(codes, row_weights)
+        )
+        noisy = with_gaussian_noise(held_sum(totals, row_map.width), steps, self._core.source)
         return NoisySum(row_map, noisy / per_unit, steps / per_unit)
 
     def train(
@@ -319,6 +325,7 @@ class Ledger:
         The whole run is debited before its first step.
         """
         table = self._table()
+        _check_kind(task, (Training,))
         task.check(self.domain)
         table.check([], weights)
         event = self.train_event(task, rho=rho, scale=scale, weights=weights)
@@ -362,6 +369,12 @@ class Ledger:
                 task.steps,
             )
         check_scale(event.scale)
+        if event.scale < SMALLEST_NOISE:
+            msg = (
+                f"Training with noise of {event.scale / CLIP_STEPS:.2g} clipping norms protects "
+                "nobody. Spend less on it."
+            )
+            raise BadInput(msg)
         return event
 
     def weigh(
@@ -449,6 +462,14 @@ class Ledger:
 
 
 _ONE_OF = "Give either rho or scale."
+
+
+def _check_kind(value: object, kinds: tuple[type, ...]) -> None:
+    """Refuse what is not of the closed set; a subclass might state another sensitivity."""
+    if type(value) not in kinds:
+        names = " or ".join(kind.__name__ for kind in kinds)
+        msg = f"A {type(value).__name__} is no {names}: nothing else has a proven sensitivity."
+        raise BadInput(msg)
 
 
 def _share(rho: Fraction | float | None) -> Fraction:

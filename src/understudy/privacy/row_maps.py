@@ -5,7 +5,7 @@ ball, and adds up whole numbers; so its sensitivity, an exact number too, holds 
 is computed. Proofs: docs/proofs/row_maps.md.
 """
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
@@ -204,7 +204,7 @@ class InducingFeatures:
     y by code, as a fraction of its bound, and is moved into ±1.
 
     The sum holds the upper triangle of Σ φφᵀ row by row, its off-diagonal numbers times
-    181/128 ≈ √2; then Σ φy, then Σ y².
+    41/29 ≈ √2; then Σ φy, then Σ y².
     """
 
     places: Mapping[str, ArrayLike]
@@ -215,9 +215,9 @@ class InducingFeatures:
     target_column: str
     target: ArrayLike
 
-    BITS = 11
-    DIAGONAL, OFF_DIAGONAL = 128, 181
-    """181² < 2 · 128²: a whole number just below √2."""
+    BITS = 10
+    DIAGONAL, OFF_DIAGONAL = 29, 41
+    """41² = 2 · 29² - 1: a quotient just below √2."""
 
     @property
     def columns(self) -> Clique:
@@ -275,9 +275,9 @@ class InducingFeatures:
         weighted = features * weights[:, None]
         gram = features.T @ weighted
         rows, columns = np.triu_indices(self.count)
-        weights = np.where(rows == columns, self.DIAGONAL, self.OFF_DIAGONAL)
+        factors = np.where(rows == columns, self.DIAGONAL, self.OFF_DIAGONAL)
         parts = (
-            gram[rows, columns] * weights,
+            gram[rows, columns] * factors,
             weighted.T @ target * self.DIAGONAL,
             [target @ (target * weights) * self.DIAGONAL],
         )
@@ -305,7 +305,26 @@ class InducingFeatures:
         kernel = profile[index] * (1 - part) + profile[index + 1] * part
         whitening = whole.rounded(np.asarray(self.whitening, np.float64), 10, 2**11)
         features = whole.rounded(kernel, 20, 2) @ whitening.T
-        return np.rint(features * 2.0 ** (self.BITS - 30))
+        # Far beyond the length that they are shortened to; so their norms are exact, too.
+        return whole.rounded(features * 2.0**-30, self.BITS, 2.0**10)
+
+
+ROW_MAPS = (ClippedMoments, NormalScores, InducingFeatures)
+"""All row maps whose sensitivity is proven."""
+
+
+def held_sum(parts: Iterable[NDArray[np.int64]], width: int) -> NDArray[np.int64]:
+    """The sum of parts; what 62 bits cannot hold is moved to their end, never turned over.
+
+    Moving to an end brings two sums closer, if anything. Turning over would tear neighbours apart.
+    """
+    low, high = np.zeros(width, np.int64), np.zeros(width, np.int64)
+    for part in parts:
+        low += part
+        high += low >> 32
+        low &= 2**32 - 1
+    held = np.clip(high, -(2**30), 2**30 - 1)
+    return np.where(held == high, (high << 32) + low, np.sign(high) * 2**62)
 
 
 def in_parts(codes: Codes, weights: Whole) -> Iterator[tuple[Codes, Whole]]:

@@ -134,6 +134,10 @@ class CountTV:
         return Fraction(_exact_sum(np.abs(joint * total - product)), 2 * total)
 
 
+SCORES = (L1Distance, CountTV)
+"""All scores whose sensitivity is proven."""
+
+
 def in_steps(scores: Sequence[Fraction], sensitivity: Fraction) -> list[int]:
     """Scores in whole steps: between neighbours they differ by at most STEPS.
 

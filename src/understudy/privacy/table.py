@@ -112,6 +112,9 @@ class PrivateTable:
     def check(self, cliques: Sequence[Clique], weights: RowWeights | None = None) -> list[Clique]:
         """The cliques in the domain's order; refuses what cannot be counted, by public facts."""
         if weights is not None:
+            if type(weights) is not RowWeights:
+                msg = "Weights are made by Ledger.weigh."
+                raise BadInput(msg)
             weights.check(self.domain)
         return [self._checked(clique) for clique in cliques]
 

@@ -31,6 +31,8 @@ from understudy.privacy.whole import Whole
 
 CLIP_STEPS = 2**24
 """The clipping norm, in whole steps."""
+SMALLEST_NOISE = 2.0**16
+"""In whole steps: on so fine a grid, sampled integer noise costs what the formula says."""
 SENSITIVITY = Sensitivity(Fraction(CLIP_STEPS**2), Fraction(4 * CLIP_STEPS**2))
 """One row adds a vector no longer than the clipping norm."""
 

@@ -29,6 +29,7 @@ from understudy.privacy.scores import CountTV, L1Distance
 from understudy.privacy.table import PrivateTable
 from understudy.privacy.train import Loss, Training
 from understudy.privacy.unit import Person, Record, Replacement
+from understudy.privacy.weights import RowWeights
 from understudy.schema import Schema
 
 SCHEMA = Schema(
@@ -239,8 +240,8 @@ def test_weights_lower_the_sensitivity():
     assert all(e.request["weights"] == {"most": 256, "of": 1024} for e in ledger.entries)
     replaced = opened(unit=Replacement())
     replaced.sum(ClippedMoments({"x": np.arange(10)}, 9.0), scale=90.0, weights=weights(replaced))
-    # Two rows of different weight are farther apart than two of the same.
-    assert replaced.entries[0].event.sensitivity_squared == 4 * 2 * (1024 * 4**12) ** 2
+    # From x = 0 to x = 9: as far as one row at 9 alone.
+    assert replaced.entries[0].event.sensitivity_squared == 2 * (1024 * 4**12) ** 2
 
 
 def test_selection_finds_what_stands_out_and_returns_a_place_only():
@@ -452,6 +453,34 @@ def test_public_mistakes_are_refused_at_no_cost(ask, error):
         ask(ledger)
     assert ledger.entries == ()
     assert ledger.rest() == BUDGET.rho
+
+
+def test_only_what_has_a_proven_sensitivity_is_taken():
+    class Cheap(CountTV):
+        def sensitivity(self, *_):
+            return Fraction(1, 10**9)
+
+    class Free(ClippedMoments):
+        sensitivity = None
+
+    class Light(RowWeights):
+        most = 1
+
+    class Short(Training):
+        steps = 1
+
+    ledger = opened()
+    with pytest.raises(BadInput, match="proven"):
+        ledger.select([Cheap(("x",), ("y",))], epsilon=0.01)
+    with pytest.raises(BadInput, match="proven"):
+        ledger.sum(Free({"x": np.arange(10)}, 9.0), scale=50.0)
+    with pytest.raises(BadInput, match="proven"):
+        ledger.train(Short({"x": np.zeros(10)}, "z", [0, 1], rows=400), scale=50.0)
+    with pytest.raises(BadInput, match="weigh"):
+        ledger.measure([("x",)], scale=50.0, weights=Light((), (), (1024,)))
+    with pytest.raises(BadInput, match="protects nobody"):
+        ledger.train(training(), scale=1e-3)
+    assert ledger.entries == ()
 
 
 def test_marginals_over_the_limit_are_refused_before_they_are_paid():
