@@ -44,7 +44,7 @@ Examples:
 _VERIFY_EXAMPLES = """\b
 Examples:
   understudy verify release/
-  understudy verify release/ --key curator.pub.pem
+  understudy verify release/ --key curator.pub.pem --ledger table.ledger
 """
 _DEMO_EXAMPLES = """\b
 Examples:
@@ -187,19 +187,26 @@ def verify(
         Path | None,
         typer.Option(metavar="FILE", help="The curator's public Ed25519 key (PEM)."),
     ] = None,
+    ledger: Annotated[
+        Path | None,
+        typer.Option(metavar="FILE", help="The table's ledger, which must hold the release."),
+    ] = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON and nothing else.")] = False,
 ) -> None:
     """Recompute a certificate's total and hashes; fail on any change."""
     from dataclasses import asdict
 
+    from understudy.privacy.certificate import NOT_PRIVATE
     from understudy.privacy.folder import verify as checks_of
+    from understudy.privacy.ledger_file import read_ledger
 
     try:
         public_key = None if key is None else key.read_bytes()
     except OSError as error:
         msg = f"The key {key} cannot be read: {error.strerror}."
         raise BadInput(msg) from None
-    checks = checks_of(folder, public_key=public_key)
+    record = None if ledger is None else read_ledger(ledger)
+    checks = checks_of(folder, public_key=public_key, ledger=record)
     passed = all(check.passed for check in checks)
     if as_json:
         content = {"passed": passed, "checks": [asdict(check) for check in checks]}
@@ -208,7 +215,9 @@ def verify(
         for check in checks:
             note = f": {check.note}" if check.note else ""
             typer.echo(f"{'ok    ' if check.passed else 'FAILED'}  {check.what}{note}")
-        typer.echo("All checks passed." if passed else "Do not rely on this release.")
+        private = not checks[0].note.startswith(NOT_PRIVATE)
+        kept = "All checks passed." if private else f"All checks passed, but it is {NOT_PRIVATE}."
+        typer.echo(kept if passed else "Do not rely on this release.")
     if not passed:
         raise typer.Exit(CHECK_FAILED)
 

@@ -289,7 +289,7 @@ def test_answers_verify_until_something_is_changed(tmp_path):
     folder = tmp_path / "answers"
     result = run("verify", str(folder))
     assert result.exit_code == 0, result.stdout
-    assert "epsilon 1 at delta 1e-09, for one person" in result.stdout
+    assert "epsilon 1 at delta 1e-09, for one person (patient_id)" in result.stdout
     assert result.stdout.endswith("All checks passed.\n")
     assert json.loads(run("verify", str(folder), "--json").stdout)["passed"]
     file = folder / "measurements.json"

@@ -5,6 +5,7 @@ and that of each part it was split into. A request is checked against all of the
 changes, and written to the ledger file, if there is one, before it is answered.
 """
 
+import threading
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -47,8 +48,11 @@ class _Book:
     file: OpenRelease | None
     allow_non_private: bool
     entries: list[Entry] = field(default_factory=list)
-    fixed: Counter[Event] | None = None
-    """The requests still to come, where all were fixed before the first answer."""
+    planned: tuple[Event, ...] | None = None
+    """All requests, where they were fixed before the first answer."""
+    left: Counter[Event] = field(default_factory=Counter)
+    """Those of them that are still to come."""
+    lock: threading.Lock = field(default_factory=threading.Lock)
 
 
 class Account:
@@ -76,9 +80,14 @@ class Account:
         return tuple(self._book.entries)
 
     @property
+    def planned(self) -> tuple[Event, ...] | None:
+        """All requests, where they were fixed before the first answer."""
+        return self._book.planned
+
+    @property
     def fixed(self) -> bool:
         """Whether all requests were fixed before the first answer."""
-        return self._book.fixed is not None
+        return self.planned is not None
 
     @property
     def rest(self) -> Fraction:
@@ -94,12 +103,12 @@ class Account:
 
         From now on only these events can be debited, each as often as it is listed.
         """
-        if len(self._limits) > 1 or self._book.entries or self.fixed:
+        if len(self._limits) > 1 or self._book.entries or self.planned is not None:
             msg = "Requests are fixed once, before the first answer, and for the whole account."
             raise BadInput(msg)
         total = total_epsilon(events, self.budget.delta)
         costs = total_cost(events, self.budget.order)
-        if total > self.budget.epsilon or not isinstance(costs, Fraction):
+        if total > self.budget.epsilon and costs > self.budget.rho:
             msg = (
                 f"The requests cost epsilon {total:.4g} together; {self.budget.epsilon:.4g} is "
                 "there. Ask for less, or with more noise."
@@ -107,25 +116,25 @@ class Account:
             raise BudgetSpent(msg)
         if self._book.file is not None:
             self._book.file.check(events)
-        self._book.fixed = Counter(events)
+        self._book.planned, self._book.left = tuple(events), Counter(events)
         # Their exact total may allow a little more than the sum of their costs would.
-        self._limits[0].amount = max(self._limits[0].amount, costs)
+        if isinstance(costs, Fraction):
+            self._limits[0].amount = max(self._limits[0].amount, costs)
 
     def debit(self, event: Event, request: Request) -> None:
         """Check, debit, record; a refused request changes nothing."""
         amount = cost(event, self.budget.order)
-        self._check(event, amount)
-        if self._book.file is not None:
-            self._book.file.intend(event, request)
-        if isinstance(amount, Fraction):
-            for limit in self._limits:
-                limit.spent += amount
-        if self._book.fixed is not None:
-            self._book.fixed[event] -= 1
-        self._book.entries.append(Entry(request, event))
+        with self._book.lock:
+            self._check(event, amount)
+            if self._book.file is not None:
+                self._book.file.intend(event, request)
+            if isinstance(amount, Fraction):
+                for limit in self._limits:
+                    limit.spent += amount
+            self._book.left[event] -= 1
+            self._book.entries.append(Entry(request, event))
 
     def _check(self, event: Event, amount: Fraction | float) -> None:
-        fixed = self._book.fixed
         if isinstance(event, Reveal):
             if not self._book.allow_non_private:
                 msg = (
@@ -133,7 +142,7 @@ class Account:
                     "left. Declare the facts, or allow a release that is not private."
                 )
                 raise PrivacyRefused(msg)
-        elif fixed is not None and not fixed[event]:
+        elif self.planned is not None and self._book.left[event] < 1:
             msg = "All requests were fixed beforehand, and this is none of them."
             raise PrivacyRefused(msg)
         elif amount > self.rest:

@@ -14,7 +14,7 @@ from typing import Any
 from understudy.privacy.account import Entry
 from understudy.privacy.accountant import cost, total_cost, total_epsilon
 from understudy.privacy.budget import Budget
-from understudy.privacy.events import Reveal, event_from_json, event_to_json
+from understudy.privacy.events import Event, Reveal, event_from_json, event_to_json
 from understudy.privacy.spelling import digest, spelled
 
 FORMAT = "understudy certificate 1"
@@ -33,8 +33,8 @@ class Certificate:
     """By name, what counts as public: declared facts and choices."""
     random_source: str
     private_noise: bool
-    fixed: bool = False
-    """Whether all requests were fixed before the first answer."""
+    planned: tuple[Event, ...] | None = None
+    """All requests, where they were fixed before the first answer."""
     bought: tuple[str, ...] = ()
     """Facts about the table that were paid for rather than declared."""
     trusted: tuple[str, ...] = ()
@@ -59,11 +59,14 @@ class Certificate:
 
     @property
     def epsilon(self) -> float:
-        """The promised ε: the budget that capped adaptive requests, or the total of fixed ones."""
+        """The promised ε: the budget that capped adaptive requests, or the total of fixed ones.
+
+        Of fixed ones all count, asked or not: where to stop may depend on the answers.
+        """
         if self.not_private:
             return math.inf
-        if self.fixed:
-            return total_epsilon([entry.event for entry in self.entries], self.delta)
+        if self.planned is not None:
+            return min(total_epsilon(self.planned, self.delta), self.budget.epsilon)
         return self.budget.epsilon
 
     @property
@@ -94,11 +97,13 @@ class Certificate:
             "budget": {
                 "epsilon": self.budget.epsilon,
                 "delta": self.budget.delta,
-                "fixed_order": self.budget.fixed_order,
                 "order": self.budget.order,
                 "rho": str(self.budget.rho),
             },
-            "spent": {"rho": _number(self.spent), "fixed_beforehand": self.fixed},
+            "spent": {"rho": _number(self.spent)},
+            "planned": None
+            if self.planned is None
+            else [event_to_json(event) for event in self.planned],
             "events": [
                 {
                     "request": dict(entry.request),
@@ -124,9 +129,9 @@ class Certificate:
 
 def certificate_from_json(content: Mapping[str, Any]) -> Certificate:
     """The certificate that `Certificate.to_json` wrote; what it computes is computed again."""
-    budget = content["budget"]
+    budget, planned = content["budget"], content["planned"]
     return Certificate(
-        budget=Budget(budget["epsilon"], budget["delta"], budget["fixed_order"]),
+        budget=Budget(budget["epsilon"], budget["delta"], budget["order"]),
         unit=content["promise"]["unit"],
         entries=tuple(
             Entry(item["request"], event_from_json(item["event"])) for item in content["events"]
@@ -134,7 +139,7 @@ def certificate_from_json(content: Mapping[str, Any]) -> Certificate:
         public={name: item["value"] for name, item in content["public"].items()},
         random_source=content["random_source"],
         private_noise=content["private_noise"],
-        fixed=content["spent"]["fixed_beforehand"],
+        planned=None if planned is None else tuple(map(event_from_json, planned)),
         bought=tuple(content["bought"]),
         trusted=tuple(content["trusted"]),
         versions=content["versions"],

@@ -11,6 +11,7 @@ from fractions import Fraction
 from typing import Any, TypeAlias
 
 from understudy.errors import BadInput
+from understudy.privacy.spelling import fraction
 
 
 @dataclass(frozen=True)
@@ -29,6 +30,11 @@ class Gaussian:
 
     def __post_init__(self) -> None:
         _check_noise(self.scale, self.sensitivity_squared, self.steps)
+        if self.unit_cells is not None and (
+            type(self.unit_cells) is not int or self.unit_cells < 0
+        ):
+            msg = "The number of cells that differ by one is a whole number."
+            raise BadInput(msg)
 
 
 @dataclass(frozen=True)
@@ -92,7 +98,7 @@ def event_from_json(content: Mapping[str, Any]) -> Event:
         if kind.__name__ == content.get("kind"):
             facts = {name: value for name, value in content.items() if name != "kind"}
             if "sensitivity_squared" in facts:
-                facts["sensitivity_squared"] = Fraction(facts["sensitivity_squared"])
+                facts["sensitivity_squared"] = fraction(facts["sensitivity_squared"])
             return kind(**facts)
     msg = "An event of an unknown kind."
     raise ValueError(msg)
@@ -102,6 +108,6 @@ def _check_noise(scale: float, sensitivity_squared: Fraction, steps: int) -> Non
     if not 0 < scale < math.inf:
         msg = f"A noise scale of {scale}: it must be a number above 0."
         raise BadInput(msg)
-    if sensitivity_squared < 0 or steps < 1:
-        msg = "A negative sensitivity, or no steps: no request costs that."
+    if sensitivity_squared < 0 or type(steps) is not int or steps < 1:
+        msg = "A negative sensitivity, or no whole number of steps: no request costs that."
         raise BadInput(msg)

@@ -10,17 +10,19 @@ import math
 import os
 import shutil
 import uuid
+from collections import Counter
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
 from understudy.errors import BadInput
-from understudy.privacy.accountant import total_cost
+from understudy.privacy.accountant import total_cost, total_epsilon
 from understudy.privacy.certificate import Certificate, certificate_from_json
+from understudy.privacy.disk import sync_folder
+from understudy.privacy.ledger_file import LedgerRecord
 from understudy.privacy.signature import sign, signed_by, signer
-from understudy.privacy.spelling import digest, spelled, spelled_for_people
+from understudy.privacy.spelling import DEFECTS, digest, fraction, spelled, spelled_for_people
 
 CERTIFICATE = "certificate.json"
 _LAST_DIGITS = 1e-9
@@ -40,7 +42,7 @@ def publish(
 ) -> Certificate:
     """Write a release folder; signed, where a private Ed25519 key (PEM) is given."""
     for name in files:
-        if Path(name).name != name or name == CERTIFICATE:
+        if Path(name).name != name or name in {"", "..", CERTIFICATE} or not name.isprintable():
             msg = f"A release cannot hold a file named {name!r}; use a plain file name."
             raise BadInput(msg)
     if folder.exists():
@@ -58,7 +60,9 @@ def publish(
                 file.write(data)
                 file.flush()
                 os.fsync(file.fileno())
+        sync_folder(aside)
         aside.rename(folder)
+        sync_folder(folder.parent)
     except OSError as error:
         msg = f"{folder} cannot be written: {error.strerror}."
         raise BadInput(msg) from None
@@ -67,34 +71,41 @@ def publish(
     return certificate
 
 
-def verify(folder: Path, *, public_key: bytes | None = None) -> tuple[Check, ...]:
-    """Check a release folder; it is sound if all checks passed."""
+def verify(
+    folder: Path, *, public_key: bytes | None = None, ledger: LedgerRecord | None = None
+) -> tuple[Check, ...]:
+    """Check a release folder; it is sound if all checks passed.
+
+    With the curator's public key, also who signed it; with the table's ledger, also that the
+    ledger still holds the line that the release was paid with.
+    """
+    key = None if public_key is None else signer(public_key)
     path = folder / CERTIFICATE
     try:
         written = path.read_bytes()
     except OSError:
         msg = f"{folder} holds no {CERTIFICATE}. Name the folder of a release."
         raise BadInput(msg) from None
-    content, certificate = _read(written)
-    if content is None or certificate is None:
-        return (Check("the certificate can be read", passed=False, note="it was changed"),)
-    return (
-        Check("the certificate can be read", passed=True, note=str(certificate)),
-        *_arithmetic(content, certificate),
-        *_files(folder, certificate),
-        _signature(content, public_key),
-    )
-
-
-def _read(written: bytes) -> tuple[dict[str, Any] | None, Certificate | None]:
-    """The certificate, if its bytes are in their one spelling; any defect is the same news."""
-    with contextlib.suppress(
-        ValueError, KeyError, TypeError, AttributeError, ArithmeticError, BadInput
-    ):
+    # Whatever a certificate holds that cannot be computed with is the same news.
+    with contextlib.suppress(*DEFECTS):
         content = json.loads(written)
         if spelled_for_people(content) == written:
-            return content, certificate_from_json(content)
-    return None, None
+            return tuple(_checks(folder, content, key, ledger))
+    return (Check("the certificate can be read", passed=False, note="it was changed"),)
+
+
+def _checks(
+    folder: Path, content: Mapping[str, Any], key: str | None, ledger: LedgerRecord | None
+) -> Iterator[Check]:
+    certificate = certificate_from_json(content)
+    yield Check("the certificate can be read", passed=True, note=str(certificate))
+    yield from _arithmetic(content, certificate)
+    yield from _files(folder, certificate)
+    yield _signature(content, key)
+    if ledger is not None:
+        held = certificate.ledger_head in ledger.heads
+        note = "" if held else "the file was cut, replaced, or belongs to another table"
+        yield Check("the ledger holds its line", passed=held, note=note)
 
 
 def _arithmetic(content: Mapping[str, Any], certificate: Certificate) -> Iterator[Check]:
@@ -104,28 +115,40 @@ def _arithmetic(content: Mapping[str, Any], certificate: Certificate) -> Iterato
         "nothing in it was changed", passed=digest(spelled(hashed)) == content.get("sha256")
     )
     again = certificate.to_json()
+    yield Check(
+        "it says all that it must, and no more",
+        passed=set(hashed) == set(again) - {"sha256"}
+        and content["format"] == again["format"]
+        and type(content["private_noise"]) is bool,
+    )
     parts = {
         "promise": "the promise follows from the budget and the events",
         "budget": "the budget is worth what it says",
         "spent": "the total is the sum of the costs",
         "events": "each event costs what it says",
+        "planned": "what was planned adds up",
         "public": "the public inputs are those that were hashed",
     }
     for part, what in parts.items():
         yield Check(what, passed=_same(content[part], again[part]))
-    yield Check("it says all that it must", passed=set(hashed) == set(again) - {"sha256"})
-    costs = total_cost([entry.event for entry in certificate.entries], certificate.budget.order)
-    room = 1 + _LAST_DIGITS
-    within = (
-        certificate.epsilon <= certificate.budget.epsilon * room
-        if certificate.fixed
-        else costs <= float(certificate.budget.rho) * room
-    )
     yield Check(
         "the budget was kept",
-        passed=bool(certificate.not_private) or within,
+        passed=bool(certificate.not_private) or _kept(certificate),
         note="; ".join(certificate.not_private),
     )
+
+
+def _kept(certificate: Certificate) -> bool:
+    """Whether what was asked is within the budget, or within a plan that is."""
+    asked = [entry.event for entry in certificate.entries]
+    budget, room = certificate.budget, 1 + _LAST_DIGITS
+    if certificate.planned is None:
+        return float(total_cost(asked, budget.order)) <= float(budget.rho) * room
+    if Counter(asked) - Counter(certificate.planned):
+        return False
+    planned = total_cost(certificate.planned, budget.order)
+    within = total_epsilon(certificate.planned, budget.delta) <= budget.epsilon * room
+    return within or float(planned) <= float(budget.rho) * room
 
 
 def _same(written: object, again: object) -> bool:
@@ -144,8 +167,8 @@ def _as_number(value: object) -> float | None:
     """A number, or a fraction as text."""
     if isinstance(value, bool) or not isinstance(value, int | float | str):
         return None
-    with contextlib.suppress(ValueError, ZeroDivisionError, OverflowError):
-        return float(Fraction(value))
+    with contextlib.suppress(ValueError, ArithmeticError):
+        return float(fraction(value) if isinstance(value, str) else value)
     return None
 
 
@@ -154,21 +177,23 @@ def _files(folder: Path, certificate: Certificate) -> Iterator[Check]:
     for name, hashed in certificate.files.items():
         found = None
         with contextlib.suppress(OSError):
-            found = digest((folder / name).read_bytes()) if name in present else None
+            path = folder / name
+            whole = name in present and path.is_file() and not path.is_symlink()
+            found = digest(path.read_bytes()) if whole else None
         note = "" if found == hashed else "missing" if found is None else "changed"
         yield Check(f"{name} is as it was released", passed=found == hashed, note=note)
     extra = sorted(present - set(certificate.files))
     yield Check("no other files", passed=not extra, note=", ".join(extra))
 
 
-def _signature(content: Mapping[str, Any], public_key: bytes | None) -> Check:
+def _signature(content: Mapping[str, Any], key: str | None) -> Check:
     signature = content.get("signature")
     if signature is None:
-        note = "a key was given, but nobody signed" if public_key else "not signed"
-        return Check("signature", passed=public_key is None, note=note)
+        note = "not signed" if key is None else "a key was given, but nobody signed"
+        return Check("signature", passed=key is None, note=note)
     if not signed_by(signature, content["sha256"]):
         return Check("signature", passed=False, note="does not fit the certificate")
-    if public_key is None:
+    if key is None:
         return Check("signature", passed=True, note="fits; give --key to check whose it is")
-    same = signature["public_key"] == signer(public_key)
+    same = signature["public_key"] == key
     return Check("signature", passed=same, note="by the given key" if same else "by another key")

@@ -5,6 +5,7 @@ noisy answers. Each request is checked against public facts and the budget, debi
 and only then run; a crash after the debit stays charged.
 """
 
+import json
 import platform
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -37,6 +38,7 @@ from understudy.privacy.noise import (
 )
 from understudy.privacy.row_maps import ROW_MAPS, RowMap, held_sum, in_parts
 from understudy.privacy.scores import SCORES, STEPS, Score, in_steps
+from understudy.privacy.spelling import spelled, spelled_for_people
 from understudy.privacy.table import MOST_CELLS, PrivateTable
 from understudy.privacy.train import (
     CLIP_STEPS,
@@ -123,10 +125,7 @@ class Ledger:
         )
         _check_reveals(schema, allowed=allow_non_private)
         release = None if file is None else open_release(file, budget, str(unit))
-        declared = replace(
-            schema, columns=tuple(replace(c, categories_file=None) for c in schema.columns)
-        )
-        public = {"schema": schema_to_toml(declared), "unit": str(unit)}
+        public = {"schema": _spelled_out(schema), "unit": str(unit)}
         core = _Core(table, schema, table.encoding, unit, source, public, release)
         account = Account.open(budget, file=release, allow_non_private=allow_non_private)
         for reason in _revealed(schema):
@@ -193,7 +192,12 @@ class Ledger:
 
     def declare(self, name: str, value: Any) -> None:  # noqa: ANN401 - any plain data
         """List a public input in the certificate: a target, a graph, a constraint."""
-        self._core.public[name] = value
+        try:
+            spelled_for_people({name: value})
+            self._core.public[name] = json.loads(spelled({"value": value}))["value"]
+        except (ValueError, TypeError):
+            msg = f"{name!r} cannot be listed: give text, finite numbers, lists and dictionaries."
+            raise BadInput(msg) from None
 
     def measure_event(
         self,
@@ -405,7 +409,7 @@ class Ledger:
             public=dict(self._core.public),
             random_source=str(self._core.source),
             private_noise=self._core.source.private,
-            fixed=self._account.fixed,
+            planned=self._account.planned,
             trusted=_TRUSTED,
             versions={
                 "python": platform.python_version(),
@@ -496,6 +500,12 @@ def _check_delta(budget: Budget, schema: Schema) -> None:
             "Choose a much smaller delta, such as 1e-9."
         )
         raise PrivacyRefused(msg)
+
+
+def _spelled_out(schema: Schema) -> str:
+    """The schema as text, code lists included."""
+    columns = tuple(replace(column, categories_file=None) for column in schema.columns)
+    return schema_to_toml(replace(schema, columns=columns))
 
 
 def _revealed(schema: Schema) -> list[str]:

@@ -13,17 +13,19 @@ import json
 import os
 import time
 import uuid
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
 from pathlib import Path
+from shlex import quote
 from typing import Any
 
 from understudy.errors import BadInput, BudgetSpent, CheckFailed, PrivacyRefused
 from understudy.privacy.accountant import cost, total_cost
 from understudy.privacy.budget import Budget
+from understudy.privacy.disk import opened, sync_folder
 from understudy.privacy.events import Event, Reveal, event_from_json, event_to_json
-from understudy.privacy.spelling import digest, spelled
+from understudy.privacy.spelling import DEFECTS, digest, spelled
 
 FORMAT = "understudy ledger 1"
 _FIRST = "0" * 64
@@ -52,13 +54,17 @@ class LedgerRecord:
     releases: list[ReleaseRecord]
     lines: int
     head: str
+    heads: frozenset[str]
+    """The hashes of all lines; each certificate repeats one of them."""
     size: int
-    """How many bytes whole lines take; what follows was cut off while it was written."""
+    """How many bytes the lines take; what follows was cut off while it was written."""
+    lacks_end: bool = False
+    """Whether the last line lacks nothing but its end: it counts, and the next release ends it."""
 
     @property
     def unit(self) -> str | None:
         """The unit that all releases share."""
-        return self.releases[0].unit if self.releases else None
+        return next((release.unit for release in self.releases if release.events), None)
 
     @property
     def spent(self) -> Fraction | float:
@@ -87,16 +93,16 @@ def create_ledger(path: Path, budget: Budget) -> None:
             "format": FORMAT,
             "epsilon": budget.epsilon,
             "delta": budget.delta,
-            "fixed_order": budget.fixed_order,
+            "order": budget.order,
         },
     )
     # Written aside and linked: the file is there whole, or not at all, and never overwritten.
     aside = path.with_name(f".{path.name}.{uuid.uuid4().hex}")
     try:
-        with _opened(aside, os.O_WRONLY | os.O_CREAT | os.O_EXCL) as handle:
+        with opened(aside, os.O_WRONLY | os.O_CREAT | os.O_EXCL) as handle:
             _append(handle, line)
         os.link(aside, path)
-        _sync_folder(path.parent)
+        sync_folder(path.parent)
     except FileExistsError:
         msg = f"{path} is there already, and a ledger is never overwritten. Name another file."
         raise BadInput(msg) from None
@@ -114,7 +120,7 @@ def read_ledger(path: Path) -> LedgerRecord:
     except FileNotFoundError:
         msg = (
             f"There is no ledger {path}. Make one first, with the total for all releases of the "
-            f"table: understudy budget {path} --create --epsilon 4 --delta 1e-8"
+            f"table: understudy budget {quote(str(path))} --create --epsilon 4 --delta 1e-8"
         )
         raise BadInput(msg) from None
     except OSError as error:
@@ -134,6 +140,8 @@ class OpenRelease:
         self._rest: Fraction = record.rest
         self._lines = record.lines
         self._head = record.head
+        self._revealed = not isinstance(record.spent, Fraction)
+        self._process = os.getpid()
 
     @property
     def head(self) -> str:
@@ -143,7 +151,7 @@ class OpenRelease:
     def check(self, events: Sequence[Event]) -> None:
         """Refuse requests that cost more than the file has left."""
         total = total_cost(events, self._budget.order)
-        if total > self._rest and not any(isinstance(event, Reveal) for event in events):
+        if isinstance(total, Fraction) and total > self._rest and not self._revealed:
             msg = (
                 f"The ledger {self._path} has rho {float(self._rest):.4g} left, and this would "
                 f"cost {float(total):.4g}. Ask for less: the total for the table stays as it is."
@@ -163,6 +171,8 @@ class OpenRelease:
                 "cost": str(amount),
             }
         )
+        if isinstance(event, Reveal):
+            self._revealed = True
         self._rest = (
             max(Fraction(0), self._rest - amount) if isinstance(amount, Fraction) else Fraction(0)
         )
@@ -174,9 +184,13 @@ class OpenRelease:
 
     def close(self) -> None:
         """Let the next release begin."""
-        if self._handle >= 0:
-            os.close(self._handle)  # and with it the lock
-            self._handle = -1
+        handle, self._handle = self._handle, -1
+        if handle >= 0 and os.getpid() == self._process:
+            with contextlib.suppress(OSError):
+                os.close(handle)  # and with it the lock
+
+    def __del__(self) -> None:
+        self.close()
 
     def begin(self, budget: Budget, unit: str) -> None:
         """Write down that a release begins."""
@@ -191,8 +205,19 @@ class OpenRelease:
         )
 
     def _write(self, content: dict[str, Any]) -> None:
+        if self._handle < 0 or os.getpid() != self._process:
+            msg = "This release is closed, or belongs to another process. Begin a new one."
+            raise PrivacyRefused(msg)
         line = _line(self._lines, self._head, content)
-        _append(self._handle, line)
+        try:
+            _append(self._handle, line)
+        except OSError as error:
+            self.close()
+            msg = f"{self._path} cannot be written: {error.strerror}. Nothing was answered."
+            raise BadInput(msg) from None
+        except BaseException:
+            self.close()  # half a line may stand there, and nothing may follow it
+            raise
         self._lines += 1
         self._head = json.loads(line)["hash"]
 
@@ -202,17 +227,18 @@ def open_release(
 ) -> OpenRelease:
     """Begin a release on a ledger file; waits while another release is being made."""
     read_ledger(path)  # a missing or damaged file is told before anyone waits
-    handle = os.open(path, os.O_RDWR | os.O_APPEND | os.O_CLOEXEC)
+    handle = _locked(path, wait_seconds)
     try:
-        _lock(handle, path, wait_seconds)
         record = _parsed(_content(handle), path)
         os.ftruncate(handle, record.size)  # a line that was cut off paid for nothing
+        if record.lacks_end:
+            _append(handle, b"\n")
         _check_room(record, budget, unit, path)
         release = OpenRelease(path, handle, record, uuid.uuid4().hex)
-        release.begin(budget, unit)
     except BaseException:
         os.close(handle)
         raise
+    release.begin(budget, unit)
     return release
 
 
@@ -238,31 +264,47 @@ def _check_room(record: LedgerRecord, budget: Budget, unit: str, path: Path) -> 
 def _parsed(content: bytes, path: Path) -> LedgerRecord:
     """The file's lines, each checked against the one before it."""
     *lines, rest = content.split(b"\n")
-    if rest and _holds_an_object(rest):
-        raise _damaged(path, len(lines))
-    head, budget, made = _FIRST, None, ""
+    heads = [_FIRST]
+    budget, made = None, ""
     releases: dict[str, ReleaseRecord] = {}
-    for place, line in enumerate(lines):
+    for place, line in enumerate([*lines, rest] if rest else lines):
+        entry = _checked(line, place, heads[-1])
         # Any defect is the same news: a line is not what was written.
-        entry = None
-        with contextlib.suppress(ValueError, KeyError, TypeError, AttributeError, BadInput):
-            entry = json.loads(line)
-            facts = {k: v for k, v in entry.items() if k not in {"line", "before", "hash"}}
-            if _line(place, head, facts, entry["time"]) != line + b"\n":
-                entry = None
-            elif place == 0:
-                budget = Budget(entry["epsilon"], entry["delta"], entry["fixed_order"])
-                made = entry["time"]
-                entry = entry if entry["format"] == FORMAT else None
-            else:
+        understood = False
+        with contextlib.suppress(*DEFECTS):
+            if entry is not None and place == 0 and entry["format"] == FORMAT:
+                budget = Budget(entry["epsilon"], entry["delta"], entry["order"])
+                made, understood = entry["time"], True
+            elif entry is not None and place > 0:
                 _note(entry, releases)
-        if entry is None:
+                understood = True
+        if entry is not None and understood:
+            heads.append(entry["hash"])
+        elif place < len(lines) or not _was_cut_off(rest):
             raise _damaged(path, place)
-        head = entry["hash"]
     if budget is None:
         raise _damaged(path, 0)
-    size = len(content) - len(rest)
-    return LedgerRecord(budget, made, list(releases.values()), len(lines), head, size)
+    lacks_end = len(heads) - 1 > len(lines)
+    return LedgerRecord(
+        budget=budget,
+        made=made,
+        releases=list(releases.values()),
+        lines=len(heads) - 1,
+        head=heads[-1],
+        heads=frozenset(heads[1:]),
+        size=len(content) - (0 if lacks_end else len(rest)),
+        lacks_end=lacks_end,
+    )
+
+
+def _checked(line: bytes, place: int, before: str) -> dict[str, Any] | None:
+    """What a line says, if every byte of it is as it was written after the line before it."""
+    with contextlib.suppress(*DEFECTS):
+        entry: dict[str, Any] = json.loads(line)
+        facts = {k: v for k, v in entry.items() if k not in {"line", "before", "hash"}}
+        if _line(place, before, facts, entry["time"]) == line + b"\n":
+            return entry
+    return None
 
 
 def _note(entry: dict[str, Any], releases: dict[str, ReleaseRecord]) -> None:
@@ -289,18 +331,20 @@ def _line(place: int, before: str, facts: Mapping[str, Any], when: str | None = 
     return spelled(entry) + b"\n"
 
 
-def _holds_an_object(text: bytes) -> bool:
-    """Whether a last line without its end is more than a line that was cut off."""
-    with contextlib.suppress(ValueError):
+def _was_cut_off(text: bytes) -> bool:
+    """Whether a last line is the beginning of one, and no more."""
+    with contextlib.suppress(ValueError, RecursionError):
         json.JSONDecoder().raw_decode(text.decode("utf-8", "replace"))
-        return True
-    return text[:2] != b'{"'[: len(text)]
+        return False
+    start = b'{"before":"'
+    return text[: len(start)] == start[: len(text)]
 
 
 def _damaged(path: Path, place: int) -> CheckFailed:
     return CheckFailed(
-        f"The ledger {path} was changed: line {place + 1} is not what was written. Restore the "
-        "file from a backup; nothing is spent from a ledger that cannot be trusted."
+        f"The ledger {path} was changed: line {place + 1} is not what was written. Nothing is "
+        "spent from a ledger that cannot be trusted. Put back a copy that still holds the "
+        "ledger_head of the last certificate."
     )
 
 
@@ -312,15 +356,27 @@ def _append(handle: int, line: bytes) -> None:
 
 
 def _content(handle: int) -> bytes:
-    return os.pread(handle, os.fstat(handle).st_size, 0)
+    content = b""
+    while part := os.pread(handle, 2**24, len(content)):
+        content += part
+    return content
 
 
-def _lock(handle: int, path: Path, wait_seconds: float) -> None:
+def _locked(path: Path, wait_seconds: float) -> int:
+    """The file, open and locked; waits while another release holds it."""
     until = time.monotonic() + wait_seconds
     while True:
-        with contextlib.suppress(BlockingIOError):
+        try:
+            handle = os.open(path, os.O_RDWR | os.O_APPEND | os.O_CLOEXEC)
+        except OSError as error:
+            msg = f"{path} cannot be written: {error.strerror}."
+            raise BadInput(msg) from None
+        with contextlib.suppress(OSError):
             fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            return
+            # While waiting, another file may have been put in its place.
+            if os.path.samestat(os.fstat(handle), path.stat()):
+                return handle
+        os.close(handle)
         if time.monotonic() > until:
             msg = (
                 f"Another release is being made from the ledger {path}, since more than "
@@ -328,17 +384,3 @@ def _lock(handle: int, path: Path, wait_seconds: float) -> None:
             )
             raise BadInput(msg)
         time.sleep(_POLL_SECONDS)
-
-
-@contextlib.contextmanager
-def _opened(path: Path, flags: int) -> Iterator[int]:
-    handle = os.open(path, flags | os.O_CLOEXEC, 0o600)
-    try:
-        yield handle
-    finally:
-        os.close(handle)
-
-
-def _sync_folder(folder: Path) -> None:
-    with _opened(folder, os.O_RDONLY) as handle:
-        os.fsync(handle)

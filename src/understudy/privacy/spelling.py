@@ -2,8 +2,22 @@
 
 import json
 from collections.abc import Mapping
+from fractions import Fraction
 from hashlib import sha256
 from typing import Any
+
+from understudy.errors import BadInput
+
+DEFECTS = (
+    ValueError,
+    KeyError,
+    TypeError,
+    AttributeError,
+    ArithmeticError,
+    RecursionError,
+    BadInput,
+)
+"""What reading plain data that somebody else wrote may raise."""
 
 
 def spelled(content: Mapping[str, Any]) -> bytes:
@@ -20,6 +34,18 @@ def spelled(content: Mapping[str, Any]) -> bytes:
 def spelled_for_people(content: Mapping[str, Any]) -> bytes:
     """The same on indented lines, in the order given; as fixed, and easier to read."""
     return json.dumps(content, indent=2, ensure_ascii=False, allow_nan=False).encode() + b"\n"
+
+
+def fraction(text: object) -> Fraction:
+    """A fraction as `str` writes it; nothing else, for other spellings can be endless.
+
+    >>> fraction("3/8")
+    Fraction(3, 8)
+    """
+    if not isinstance(text, str):
+        raise TypeError
+    numerator, _, denominator = text.partition("/")
+    return Fraction(int(numerator), int(denominator or "1"))
 
 
 def digest(content: bytes) -> str:

@@ -92,7 +92,7 @@ class Person:
         return self.rows
 
     def __str__(self) -> str:
-        return f"one person with all their rows, of which at most {self.rows} count"
+        return f"one person ({self.id}) with all their rows, of which at most {self.rows} count"
 
 
 Unit: TypeAlias = Record | Replacement | Person

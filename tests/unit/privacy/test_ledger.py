@@ -415,7 +415,7 @@ def test_requests_fixed_beforehand_are_told_by_their_exact_total():
         ledger.measure(cliques, scale=50.0)
     ledger.measure(cliques, scale=sharper.scale)
     certificate = ledger.close()
-    assert certificate.fixed
+    assert certificate.planned == (sharper,)
     assert 1.9 < certificate.epsilon <= 2.0
     assert certificate.epsilon < 0.99 * opened(budget=Budget(2.0, 1e-9)).close().epsilon
 
