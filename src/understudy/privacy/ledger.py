@@ -6,6 +6,7 @@ and only then run; a crash after the debit stays charged.
 """
 
 import json
+import math
 import platform
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -32,6 +33,7 @@ from understudy.privacy.noise import (
     RATE_GRID,
     OsRandom,
     RandomSource,
+    check_choice,
     check_scale,
     exponential_choice,
     with_gaussian_noise,
@@ -55,8 +57,9 @@ from understudy.schema_files import schema_to_toml
 
 _CELLS_AT_ONCE = 2**24
 _TRUSTED = (
-    "OpenDP: discrete Gaussian noise and noisy maximum",
-    "NumPy: arithmetic on whole numbers",
+    "OpenDP: discrete Gaussian noise up to 100,000 cells, and noisy maximum",
+    "NumPy: arithmetic, and logarithms to twelve digits where our own sampler draws noise",
+    "Python's decimal: logarithms to any number of digits, for the draws that need them",
     "dp-accounting: exact totals of requests that were fixed beforehand",
 )
 _LIBRARIES = (
@@ -215,7 +218,7 @@ class Ledger:
             scale = gaussian_scale(squared, _share(rho)) if squared else 1.0
         elif rho is not None:
             raise BadInput(_ONE_OF)
-        check_scale(scale)
+        check_scale(scale if weights is None else scale * UNIT)
         # With unit weights neighbours differ by one in one cell of each marginal, or in two.
         lattice = weights is None and not isinstance(self.unit, Person)
         return Gaussian(scale, squared, unit_cells=int(squared) if lattice else None)
@@ -273,11 +276,12 @@ class Ledger:
             "scores": sorted({type(candidate).__name__ for candidate in candidates}),
             "sensitivity": str(sensitivity),
         }
+        # Rounded up, so that a choice is never sharper than what was paid for.
+        scale = math.nextafter(2 * STEPS / epsilon, math.inf)
+        check_choice(scale)
         self._account.debit(event, _with_weights(request, weights))
         scores = list(self._scores(table, candidates, weights))
         steps = in_steps(scores, sensitivity or Fraction(1))
-        # Rounded up, so that a choice is never sharper than what was paid for.
-        scale = float(np.nextafter(2 * STEPS / epsilon, np.inf))
         return exponential_choice(steps, scale, self._core.source)
 
     def sum(

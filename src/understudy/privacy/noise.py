@@ -26,9 +26,12 @@ MOST_OPENDP_CELLS = 10**5
 LARGEST_SCALE = 2.0**44
 """Noise of this scale, tails and all, still fits 64 bits together with what it is added to."""
 SMALLEST_SCALE = 2.0**-20
+LARGEST_CHOICE_SCALE = 2.0**200
 RATE_GRID = 2**32
 """Sampling rates are whole multiples of 1/RATE_GRID, so that a fair coin is exact."""
 
+_AT_ONCE = 2**18
+"""So many draws are proposed together; their arrays fit a processor's cache or nearly so."""
 _MARGIN = 2.0**-48
 """A double's logarithm, product or square root errs by a few times 2⁻⁵³ of its size."""
 _FIRST_BITS = 64
@@ -98,7 +101,8 @@ def gaussian_noise(count: int, scale: float, source: RandomSource) -> NDArray[np
     drawn: list[NDArray[np.int64]] = []
     missing = count
     while missing > 0:
-        proposed = _proposals(missing + missing // 2 + 16, scale, source)[:missing]
+        at_once = min(missing, _AT_ONCE)
+        proposed = _proposals(at_once + at_once // 2 + 16, scale, source)[:missing]
         drawn.append(proposed)
         missing -= len(proposed)
     return np.concatenate(drawn) if drawn else np.zeros(0, np.int64)
@@ -106,6 +110,7 @@ def gaussian_noise(count: int, scale: float, source: RandomSource) -> NDArray[np
 
 def exponential_choice(scores: Sequence[int], scale: float, source: RandomSource) -> int:
     """The place of one score, drawn in proportion to exp(score / scale)."""
+    check_choice(scale)
     if source.private:
         return int(_opendp_choice(scale)(list(scores)))
     return _choice(scores, scale, source)
@@ -124,6 +129,13 @@ def check_scale(scale: float) -> None:
             f"Noise of scale {scale:.3g} cannot be drawn: scales lie between "
             f"{SMALLEST_SCALE:.0e} and {LARGEST_SCALE:.0e}. Spend more, or less, on the request."
         )
+        raise BadInput(msg)
+
+
+def check_choice(scale: float) -> None:
+    """Refuse a choice without noise, or with more than a number can say."""
+    if not 0 < scale < LARGEST_CHOICE_SCALE:
+        msg = "A selection with so small an epsilon is a coin toss; spend more on it."
         raise BadInput(msg)
 
 

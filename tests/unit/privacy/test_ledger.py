@@ -436,6 +436,8 @@ def test_requests_fixed_beforehand_are_told_by_their_exact_total():
         (lambda led: led.select([], epsilon=1.0), BadInput),
         (lambda led: led.select([CountTV(("x",), ("y",))]), BadInput),
         (lambda led: led.select([CountTV(("x",), ("y",))], epsilon=0.0), BadInput),
+        (lambda led: led.select([CountTV(("x",), ("y",))], epsilon=1e-310), BadInput),
+        (lambda led: led.measure([("x",)], scale=2.0**40, weights=weights(led)), BadInput),
         (lambda led: led.select([CountTV(("x",), ())], epsilon=0.1), BadInput),
         (lambda led: led.select([L1Distance(("x",), np.zeros(9))], epsilon=0.1), BadInput),
         (lambda led: led.sum(ClippedMoments({"x": np.arange(10)}, 9.0)), BadInput),
