@@ -19,6 +19,8 @@ from understudy.errors import BadInput
 
 _SAFETY = 1e-9
 """Relative room for the rounding of doubles, which stays below 1e-12 in these formulas."""
+_LAST_DIGITS = 1e-14
+"""The same, for each term of a sum that nearly cancels."""
 _GRID = 2**100
 _GOLDEN = (math.sqrt(5) - 1) / 2
 
@@ -44,7 +46,11 @@ class Budget:
         if not 0 < self.delta < 1:
             msg = f"delta is {self.delta}; it must lie between 0 and 1, such as 1e-9."
             raise BadInput(msg)
-        if self.fixed_order is not None and not (1 < self.fixed_order < math.inf and self.rho > 0):
+        if self.fixed_order is None:
+            if self.rho <= 0:
+                msg = f"epsilon {self.epsilon} leaves nothing to spend at delta {self.delta}."
+                raise BadInput(msg)
+        elif not (1 < self.fixed_order < math.inf and self.rho > 0):
             msg = (
                 f"The order {self.fixed_order} leaves nothing to spend at epsilon {self.epsilon} "
                 f"and delta {self.delta}. Leave it out, or give one near {self._order():.3g}."
@@ -59,12 +65,9 @@ class Budget:
     @cached_property
     def rho(self) -> Fraction:
         """How much may be spent: its cost at `order`, divided by the order."""
-        return Fraction(self._rho(self.order - 1) * (1 - _SAFETY))
-
-    def epsilon_at_order(self, rho: Fraction) -> float:
-        """The ε of a cost that is known at the budget's order alone."""
         x = self.order - 1
-        return max(0.0, _epsilon(x, float(rho), self.delta)) * (1 + _SAFETY)
+        reserve = _LAST_DIGITS * (self.epsilon + _size(x, self.delta)) / (1 + x)
+        return Fraction(self._rho(x) * (1 - _SAFETY) - reserve)
 
     def _order(self) -> float:
         return 1 + _best(lambda x: -self._rho(x))
@@ -81,14 +84,15 @@ def epsilon_of_rho(rho: Fraction | float, delta: float) -> float:
     """
     if rho <= 0:
         return 0.0
-    return max(
-        0.0, _epsilon(_best(lambda x: _epsilon(x, float(rho), delta)), float(rho), delta)
-    ) * (1 + _SAFETY)
+    order = 1 + _best(lambda x: (1 + x) * float(rho) + _overhead(x, delta))
+    return epsilon_of_divergence(order * float(rho), order, delta)
 
 
 def epsilon_of_divergence(divergence: float, order: float, delta: float) -> float:
     """The ε of a Rényi divergence at one order, rounded up."""
-    return max(0.0, divergence + _overhead(order - 1, delta)) * (1 + _SAFETY)
+    x = order - 1
+    reserve = _LAST_DIGITS * (divergence + _size(x, delta))
+    return max(0.0, (divergence + _overhead(x, delta)) * (1 + _SAFETY) + reserve)
 
 
 def rounded_up(cost: Fraction) -> Fraction:
@@ -96,9 +100,13 @@ def rounded_up(cost: Fraction) -> Fraction:
     return Fraction(math.ceil(cost * _GRID), _GRID)
 
 
-def _epsilon(x: float, rho: float, delta: float) -> float:
-    """ε at the order α = 1 + x."""
-    return (1 + x) * rho + _overhead(x, delta)
+def spendable(rho: Fraction) -> Fraction:
+    """An amount, down to the grid that costs are rounded up to."""
+    down = Fraction(math.floor(rho * _GRID), _GRID)
+    if down <= 0:
+        msg = f"A request for rho = {float(rho):.3g}: so little buys nothing."
+        raise BadInput(msg)
+    return down
 
 
 def _overhead(x: float, delta: float) -> float:
@@ -107,6 +115,11 @@ def _overhead(x: float, delta: float) -> float:
     It is (log(1/δ) + (α - 1) log(1 - 1/α) - log α) / (α - 1), without its cancellations.
     """
     return -math.log1p(1 / x) - (math.log1p(x) + math.log(delta)) / x
+
+
+def _size(x: float, delta: float) -> float:
+    """How large the terms of the overhead are, whose rounding errors do not cancel."""
+    return math.log1p(1 / x) + (math.log1p(x) - math.log(delta)) / x
 
 
 def _best(loss: Callable[[float], float]) -> float:

@@ -30,10 +30,9 @@ class Gaussian:
 
     def __post_init__(self) -> None:
         _check_noise(self.scale, self.sensitivity_squared, self.steps)
-        if self.unit_cells is not None and (
-            type(self.unit_cells) is not int or self.unit_cells < 0
-        ):
-            msg = "The number of cells that differ by one is a whole number."
+        cells = self.unit_cells
+        if cells is not None and (type(cells) is not int or cells < self.sensitivity_squared):
+            msg = "So few cells that differ by one do not add up to the sensitivity."
             raise BadInput(msg)
 
 
