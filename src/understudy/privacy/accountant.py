@@ -73,8 +73,9 @@ def sampled_divergence(event: SampledGaussian, order: float) -> float:
     integral by less than a double can tell (docs/proofs/training.md).
     """
     rho_per_step = event.sensitivity_squared / (2 * Fraction(event.scale) ** 2)
+    unsampled = float(rho_per_step) * order * (1 + _SAFETY)  # sampling never costs more
     if event.rate == 1 or order > _LARGEST_ORDER or rho_per_step == 0:
-        return float(rho_per_step) * order * (1 + _SAFETY)
+        return unsampled
     shift = math.sqrt(2 * float(rho_per_step))
     x = np.arange(-_TAIL, order * shift + _TAIL, _STEP)
     log_density = -(x**2) / 2 + math.log(_STEP / math.sqrt(2 * math.pi))
@@ -91,7 +92,7 @@ def sampled_divergence(event: SampledGaussian, order: float) -> float:
         exact_power = np.expm1(order * np.log1p(u))
         grown[near] = density[near] * (exact_power - order * u)
         log_moment = math.log1p(float(np.sum(grown)))
-    return (log_moment + _LAST_DIGITS) / (order - 1) * (1 + _SAFETY)
+    return min(unsampled, (log_moment + _LAST_DIGITS) / (order - 1) * (1 + _SAFETY))
 
 
 def gaussian_scale(sensitivity_squared: Fraction, rho: Fraction) -> float:
