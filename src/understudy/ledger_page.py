@@ -1,5 +1,6 @@
 """A ledger file for the eye: what was promised for a table, and what each release took of it."""
 
+import math
 from fractions import Fraction
 from typing import Any
 
@@ -8,7 +9,7 @@ from rich.console import Console
 from rich.table import Table
 
 from understudy.privacy.accountant import total_cost
-from understudy.privacy.budget import epsilon_of_rho
+from understudy.privacy.budget import Budget, epsilon_of_rho
 from understudy.privacy.ledger_file import LedgerRecord, ReleaseRecord
 
 _USUAL_DELTA = 1e-9
@@ -27,7 +28,7 @@ def ledger_page(record: LedgerRecord) -> dict[str, Any]:
         "spent": _share(record.spent, whole.rho),
         "left": _share(record.rest, whole.rho),
         "next_release": {
-            "epsilon": epsilon_of_rho(record.rest, _USUAL_DELTA),
+            "epsilon": _affordable(record.rest),
             "delta": _USUAL_DELTA,
         },
         "releases": [_release(release, record) for release in record.releases],
@@ -40,7 +41,7 @@ def show(page: dict[str, Any]) -> None:
     unit = page["unit"] or "the unit of the first release"
     console.print(
         f"Total for all releases: epsilon {page['epsilon']:g}, delta {page['delta']:g}; protects "
-        f"{unit}. The file is whole: {page['lines']} lines, each chained to the one before."
+        f"{unit}. Checked line by line, {page['lines']} in all."
     )
     if page["releases"]:
         table = Table(
@@ -79,6 +80,18 @@ def _release(release: ReleaseRecord, record: LedgerRecord) -> dict[str, Any]:
         "share": _share(spent, record.budget.rho),
         "complete": release.ended,
     }
+
+
+def _affordable(rest: Fraction) -> float:
+    """The largest ε of three digits whose release fits into what is left."""
+    found = epsilon_of_rho(rest, _USUAL_DELTA)
+    if found <= 0:
+        return 0.0
+    grid = 10.0 ** (math.floor(math.log10(found)) - 2)
+    whole = math.floor(found / grid)
+    while whole > 0 and Budget(whole * grid, _USUAL_DELTA).rho > rest:
+        whole -= 1
+    return float(f"{whole * grid:.3g}")
 
 
 def _share(amount: Fraction | float, whole: Fraction) -> float | None:

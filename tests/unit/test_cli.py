@@ -234,6 +234,10 @@ def test_a_budget_is_made_and_shown_by_release(tmp_path):
     assert page["left"] == pytest.approx(1 - 2 * share)
     with pytest.raises(BudgetSpent, match="of its total left"):
         spend(file, demo_table(100), epsilon=4.0)
+    # What the page says is enough for one more release is enough.
+    spend(file, demo_table(100), epsilon=page["next_release"]["epsilon"])
+    page = json.loads(run("budget", str(file), "--json").stdout)
+    assert 0 < page["left"] < 0.02
 
 
 def test_a_spent_budget_says_so(tmp_path):

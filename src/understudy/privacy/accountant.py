@@ -23,6 +23,8 @@ _LARGEST_ORDER = 2**12
 _ORDERS = tuple(1 + 0.1 * 2 ** (k / 4) for k in range(61))
 _COMPOSED_ERROR = 1e-13
 """Chances that were composed in doubles are wrong by up to about 1e-15, either way."""
+_EXACT_SCALES = 0.5, 2000.0
+"""Beyond them composing exact losses takes minutes and gigabytes, and gains little."""
 _STEP = 2.0**-7
 _TAIL = 40.0
 
@@ -77,6 +79,8 @@ def sampled_divergence(event: SampledGaussian, order: float) -> float:
     if event.rate == 1 or order > _LARGEST_ORDER or rho_per_step == 0:
         return unsampled
     shift = math.sqrt(2 * float(rho_per_step))
+    if order * shift > _LARGEST_ORDER:
+        return unsampled
     x = np.arange(-_TAIL, order * shift + _TAIL, _STEP)
     log_density = -(x**2) / 2 + math.log(_STEP / math.sqrt(2 * math.pi))
     log_ratio = shift * x - shift**2 / 2
@@ -97,6 +101,8 @@ def sampled_divergence(event: SampledGaussian, order: float) -> float:
 
 def gaussian_scale(sensitivity_squared: Fraction, rho: Fraction) -> float:
     """The smallest double whose Gaussian noise costs at most ρ, rounding included."""
+    if not sensitivity_squared:
+        return 1.0
     rho = spendable(rho)
     scale = math.sqrt(sensitivity_squared / (2 * rho))
     while sensitivity_squared > 2 * rho * Fraction(scale) ** 2:
@@ -121,6 +127,8 @@ def sampled_scale(
     def fits(scale: float) -> bool:
         return cost(SampledGaussian(rate, scale, sensitivity_squared, steps), order) <= rho
 
+    if not sensitivity_squared:
+        return 1.0
     high = gaussian_scale(sensitivity_squared * steps, rho)
     while not fits(high):  # by a hair: without sampling it suffices
         high *= 1 + 1e-8
@@ -175,17 +183,16 @@ def _exact_epsilon(events: Sequence[Gaussian], delta: float) -> float:
     # Loaded here because it takes seconds, and only this question needs it.
     from dp_accounting.pld import privacy_loss_distribution as pld  # noqa: PLC0415
 
-    if delta <= 2 * _COMPOSED_ERROR:
+    cells = sum(event.steps * (event.unit_cells or 0) for event in events)
+    error = max(_COMPOSED_ERROR, 1e-15 * cells)
+    scales = [event.scale for event in events]
+    if delta <= 2 * error or min(scales) < _EXACT_SCALES[0] or max(scales) > _EXACT_SCALES[1]:
         return math.inf
     composed = None
     for event in events:
         one = pld.from_discrete_gaussian_mechanism(
-            event.scale, sensitivity=1, value_discretization_interval=1e-4
+            event.scale, sensitivity=1, value_discretization_interval=min(1e-4, 1e-3 / max(scales))
         )
         loss = one.self_compose(event.steps * (event.unit_cells or 0))
         composed = loss if composed is None else composed.compose(loss)
-    return (
-        math.inf
-        if composed is None
-        else float(composed.get_epsilon_for_delta(delta - _COMPOSED_ERROR))
-    )
+    return math.inf if composed is None else float(composed.get_epsilon_for_delta(delta - error))

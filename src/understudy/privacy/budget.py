@@ -9,11 +9,15 @@ Every bound below holds for every order; the search only picks a good one. Round
 toward more privacy: of a budget down, of a cost up.
 """
 
+import contextlib
 import math
 from collections.abc import Callable
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
+from numbers import Real
+
+import numpy as np
 
 from understudy.errors import BadInput
 
@@ -40,6 +44,10 @@ class Budget:
     """Another order than the best for Gaussian noise; a run that mostly trains may want one."""
 
     def __post_init__(self) -> None:
+        object.__setattr__(self, "epsilon", number(self.epsilon, "epsilon"))
+        object.__setattr__(self, "delta", number(self.delta, "delta"))
+        if self.fixed_order is not None:
+            object.__setattr__(self, "fixed_order", number(self.fixed_order, "fixed_order"))
         if not 0 < self.epsilon < math.inf:
             msg = f"epsilon is {self.epsilon}; it must be a number above 0, such as 1."
             raise BadInput(msg)
@@ -93,6 +101,17 @@ def epsilon_of_divergence(divergence: float, order: float, delta: float) -> floa
     x = order - 1
     reserve = _LAST_DIGITS * (divergence + _size(x, delta))
     return max(0.0, (divergence + _overhead(x, delta)) * (1 + _SAFETY) + reserve)
+
+
+def number(value: object, what: str) -> float:
+    """A number as a plain double; refuses NaN, infinity and whatever is no number."""
+    if type(value) is not bool and isinstance(value, Real | np.number):
+        with contextlib.suppress(OverflowError):
+            plain = float(value)
+            if math.isfinite(plain):
+                return plain
+    msg = f"{what} is {value}; it must be a finite number."
+    raise BadInput(msg)
 
 
 def rounded_up(cost: Fraction) -> Fraction:

@@ -81,7 +81,7 @@ class Reveal:
 Event: TypeAlias = Gaussian | Exponential | SampledGaussian | Reveal
 
 
-_KINDS: tuple[type[Event], ...] = (Gaussian, Exponential, SampledGaussian, Reveal)
+EVENTS: tuple[type[Event], ...] = (Gaussian, Exponential, SampledGaussian, Reveal)
 
 
 def event_to_json(event: Event) -> dict[str, Any]:
@@ -93,7 +93,7 @@ def event_to_json(event: Event) -> dict[str, Any]:
 
 def event_from_json(content: Mapping[str, Any]) -> Event:
     """The event that `event_to_json` wrote."""
-    for kind in _KINDS:
+    for kind in EVENTS:
         if kind.__name__ == content.get("kind"):
             facts = {name: value for name, value in content.items() if name != "kind"}
             if "sensitivity_squared" in facts:

@@ -25,10 +25,17 @@ from understudy.errors import BadInput, PrivacyRefused, RowsAreSealed, listed
 from understudy.privacy.account import Account, Entry, Request
 from understudy.privacy.accountant import exponential_epsilon, gaussian_scale, sampled_scale
 from understudy.privacy.answers import Measurement, NoisySum
-from understudy.privacy.budget import Budget
+from understudy.privacy.budget import Budget, number
 from understudy.privacy.certificate import Certificate
-from understudy.privacy.events import Event, Exponential, Gaussian, Reveal, SampledGaussian
-from understudy.privacy.ledger_file import OpenRelease, open_release
+from understudy.privacy.events import (
+    EVENTS,
+    Event,
+    Exponential,
+    Gaussian,
+    Reveal,
+    SampledGaussian,
+)
+from understudy.privacy.ledger_file import OpenRelease, open_release, read_ledger
 from understudy.privacy.noise import (
     RATE_GRID,
     OsRandom,
@@ -119,7 +126,8 @@ class Ledger:
         unit = unit or Record()
         source = source or OsRandom()
         _check_delta(budget, schema)
-        if file is not None and not source.private:
+        private = type(source) is OsRandom  # whatever another class says of itself
+        if file is not None and not private:
             msg = "Seeded noise is for tests; a table's ledger file only takes real noise."
             raise BadInput(msg)
         person = unit if isinstance(unit, Person) else None
@@ -127,6 +135,8 @@ class Ledger:
             data, schema, person=person, text_encoding=text_encoding, most_cells=most_cells
         )
         _check_reveals(schema, allowed=allow_non_private)
+        if file is not None:
+            _check_delta(read_ledger(file).budget, schema)
         release = None if file is None else open_release(file, budget, str(unit))
         public = {"schema": _spelled_out(schema), "unit": str(unit)}
         core = _Core(table, schema, table.encoding, unit, source, public, release)
@@ -174,7 +184,7 @@ class Ledger:
 
         What a part leaves unspent stays with the whole: ask its `rest` again.
         """
-        exact = [Fraction(share) for share in shares]
+        exact = [Fraction(number(share, "share")) for share in shares]
         if not exact or any(share <= 0 for share in exact):
             msg = "A budget is split into shares above 0."
             raise BadInput(msg)
@@ -191,6 +201,8 @@ class Ledger:
 
         Events are those of `measure_event`. A run whose noise adapts to answers cannot use this.
         """
+        for event in events:
+            _check_kind(event, EVENTS)
         self._account.fix(events)
 
     def declare(self, name: str, value: Any) -> None:  # noqa: ANN401 - any plain data
@@ -214,10 +226,9 @@ class Ledger:
         most = UNIT if weights is None else weights.most
         squared = len(cliques) * Fraction(most, UNIT) ** 2
         squared = self.unit.squared(Sensitivity(squared, 2 * squared))
-        if scale is None:
-            scale = gaussian_scale(squared, _share(rho)) if squared else 1.0
-        elif rho is not None:
+        if (rho is None) == (scale is None):
             raise BadInput(_ONE_OF)
+        scale = gaussian_scale(squared, _share(rho)) if scale is None else number(scale, "scale")
         check_scale(scale if weights is None else scale * UNIT)
         # With unit weights neighbours differ by one in one cell of each marginal, or in two.
         lattice = weights is None and not isinstance(self.unit, Person)
@@ -268,6 +279,7 @@ class Ledger:
             raise BadInput("Give either epsilon or rho.")
         if epsilon is None:
             epsilon = exponential_epsilon(_share(rho))
+        epsilon = number(epsilon, "epsilon")
         event = Exponential(epsilon)
         sensitivity = max(c.sensitivity(self.unit, weights) for c in candidates)
         request = {
@@ -303,7 +315,11 @@ class Ledger:
         per_unit = row_map.unit_length * whole_row
         if (rho is None) == (scale is None):
             raise BadInput(_ONE_OF)
-        steps = scale * per_unit if scale is not None else gaussian_scale(squared, _share(rho))
+        steps = (
+            gaussian_scale(squared, _share(rho))
+            if scale is None
+            else number(scale, "scale") * per_unit
+        )
         check_scale(steps)
         event = Gaussian(steps, squared)
         request = {
@@ -317,7 +333,9 @@ class Ledger:
             for codes, row_weights in table.blocks(weights)
             for part, part_weights in in_parts(codes, row_weights)
         )
-        noisy = with_gaussian_noise(held_sum(totals, row_map.width), steps, self._core.source)
+        with np.errstate(all="ignore"):  # no warning may tell about rows
+            total = held_sum(totals, row_map.width)
+        noisy = with_gaussian_noise(total, steps, self._core.source)
         return NoisySum(row_map, noisy / per_unit, steps / per_unit)
 
     def train(
@@ -362,7 +380,9 @@ class Ledger:
             raise BadInput(_ONE_OF)
         most = Fraction(UNIT if weights is None else weights.most, UNIT) ** 2
         squared = self.unit.squared(SENSITIVITY) * most
-        given = None if scale is None else scale * CLIP_STEPS
+        given = None if scale is None else number(scale, "scale") * CLIP_STEPS
+        if not squared and given is None:
+            given = float(CLIP_STEPS)
         if task.rate is None:
             event: Gaussian | SampledGaussian = Gaussian(
                 given or gaussian_scale(squared * task.steps, _share(rho)), squared, task.steps
@@ -412,7 +432,7 @@ class Ledger:
             entries=self.entries,
             public=dict(self._core.public),
             random_source=str(self._core.source),
-            private_noise=self._core.source.private,
+            private_noise=type(self._core.source) is OsRandom,
             planned=self._account.planned,
             trusted=_TRUSTED,
             versions={
@@ -483,10 +503,11 @@ def _check_kind(value: object, kinds: tuple[type, ...]) -> None:
 def _share(rho: Fraction | float | None) -> Fraction:
     if rho is None:
         raise BadInput(_ONE_OF)
-    if not 0 < rho < np.inf:
-        msg = f"A request for rho = {float(rho):.4g}: it must be a number above 0."
+    exact = rho if isinstance(rho, Fraction) else Fraction(number(rho, "rho"))
+    if exact <= 0:
+        msg = f"A request for rho = {float(exact):.4g}: nothing is left, or nothing was offered."
         raise BadInput(msg)
-    return Fraction(rho)
+    return exact
 
 
 def _with_weights(request: dict[str, Any], weights: RowWeights | None) -> Request:

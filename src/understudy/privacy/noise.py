@@ -1,7 +1,7 @@
 """The only place where privacy noise is drawn: whole numbers, exactly, from the system's entropy.
 
 Counts up to a size go through OpenDP's samplers. More cells than that, and the noise of training,
-go through the sampler below, which draws the same distribution a hundred times as fast.
+go through the sampler below, which draws the same distribution many times as fast.
 
 It is exact although it computes in floating point. A uniform number is an endless row of random
 bits, of which 64 are drawn; a double then says where its logarithm lies, give or take a margin

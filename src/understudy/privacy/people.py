@@ -1,6 +1,7 @@
 """Keeping at most k rows of each person, inside the engine that holds them."""
 
 import hashlib
+import math
 import secrets
 
 import ibis
@@ -24,17 +25,13 @@ def keep_per_person(codes: Value, person: str, rows: int) -> Value:
     """
     names = [name for name in codes.columns if name != person]
     codes = codes.filter(codes[person].notnull())
-    # The remainder of a negative number has either sign, depending on the engine.
-    linear = _mod(_mod(_mod(_number(codes[person])) + _PRIME) * _key()) + _key()
+    linear = _person_part(_number(codes[person]), _key()) + _key()
     for name in names:
         # By way of 32 bits, for Ibis takes some codes for 64 bits which the engine holds in 32,
         # and leaves out a cast that it thinks needless; the product would overflow.
         code = codes[name].cast("int32").cast("int64")
         linear = linear + _mod(code * _key())
-    ranked = codes.mutate(rank=_mod(linear))
-    for _ in range(3):
-        shifted = _mod(ranked.rank + _key())
-        ranked = ranked.mutate(rank=_mod(shifted * shifted))
+    ranked = _ranked(codes, linear, [_key() for _ in range(3)])
     place = ibis.row_number().over(group_by=ranked[person], order_by=ranked.rank)
     placed = ranked.mutate(place=place)
     return placed.filter(placed.place < rows).select(*names)
@@ -44,7 +41,7 @@ def identity(value: Value, column: Column, ops: IbisOps) -> Value:
     """What tells persons apart: the same for every way in which an id may be written."""
     kind = value.type()
     if kind.is_signed_integer():
-        return value.cast("int64")
+        return ops.stored(value.cast("int64"), Storage.INTEGER)
     if kind.is_uuid():
         return value.cast("string")
     storage = ops.storage(column.name, kind)
@@ -71,8 +68,26 @@ def _number(person: Value) -> Value:
 
 
 def _mod(number: Value) -> Value:
-    """The remainder by the prime; of SQLite's own, doubles hold only the first digits."""
+    """The remainder by the prime."""
     return _sqlite_mod(number) if _on_sqlite(number) else number % _PRIME
+
+
+def _person_part(number: Value, key: int) -> Value:
+    if _on_sqlite(number):
+        return _sqlite_times(number, key)
+    # The remainder of a negative number has either sign, depending on the engine.
+    return _mod(_mod(_mod(number) + _PRIME) * key)
+
+
+def _ranked(table: Value, linear: Value, keys: list[int]) -> Value:
+    """The table with the place of each row: the linear form, shifted and squared for each key."""
+    if _on_sqlite(linear):
+        return table.mutate(rank=_sqlite_rank(linear, *keys))
+    table = table.mutate(rank=_mod(linear))
+    for key in keys:
+        shifted = _mod(table.rank + key)
+        table = table.mutate(rank=_mod(shifted * shifted))
+    return table
 
 
 def _on_sqlite(value: Value) -> bool:
@@ -85,6 +100,21 @@ def _sqlite_hash(text: str) -> int:
     return int.from_bytes(digest, "big")
 
 
+# Calls, because SQLite computes remainders in doubles, which hold only the first digits, and
+# because its parser does not take formulas as deep as the others do.
+@ibis.udf.scalar.python  # type: ignore[untyped-decorator]
+def _sqlite_times(number: int, key: int) -> int:
+    # A column of whole numbers may hold a fraction or infinity there, and nothing may raise.
+    return int(number % _PRIME) * key % _PRIME if math.isfinite(number) else 0
+
+
 @ibis.udf.scalar.python  # type: ignore[untyped-decorator]
 def _sqlite_mod(number: int) -> int:
     return number % _PRIME
+
+
+@ibis.udf.scalar.python  # type: ignore[untyped-decorator]
+def _sqlite_rank(number: int, first: int, second: int, third: int) -> int:
+    for key in (first, second, third):
+        number = (number + key) ** 2 % _PRIME
+    return number

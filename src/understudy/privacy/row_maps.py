@@ -23,6 +23,7 @@ from understudy.privacy.whole import Whole
 Codes = Mapping[str, NDArray[np.unsignedinteger]]
 """The codes of some rows, by column."""
 
+_PROFILE_STEPS = 2.0**-40, 2.0**40
 ROWS_AT_ONCE = 2**13
 """So many rows, with weights up to 1024, add up exactly in doubles."""
 
@@ -258,7 +259,11 @@ class InducingFeatures:
         if whitening.shape != (len(points), len(points)) or len(points) > 2**10:
             msg = f"The whitening matrix must be square, one row for each of up to {2**10} points."
             raise BadInput(msg)
-        if np.ndim(self.profile) != 1 or np.size(self.profile) < 2 or not self.profile_step > 0:  # noqa: PLR2004
+        if (
+            np.ndim(self.profile) != 1
+            or np.size(self.profile) < 2  # noqa: PLR2004
+            or not _PROFILE_STEPS[0] <= self.profile_step <= _PROFILE_STEPS[1]
+        ):
             msg = "The kernel's profile is a list of at least two values, at a step above 0."
             raise BadInput(msg)
         numbers = (points, whitening, np.asarray(self.profile))

@@ -21,7 +21,7 @@ from numpy.typing import ArrayLike, NDArray
 from threadpoolctl import threadpool_limits
 
 from understudy.domain import Clique, Domain
-from understudy.errors import BadInput, UnknownColumn
+from understudy.errors import BadInput, UnknownColumn, listed
 from understudy.privacy import whole
 from understudy.privacy.noise import RATE_GRID, RandomSource, gaussian_noise, joins
 from understudy.privacy.row_maps import Codes, in_parts
@@ -83,6 +83,20 @@ class Training:
     start: int = 0
     """The seed of the first weights of a hidden layer; public."""
 
+    def __post_init__(self) -> None:
+        try:
+            object.__setattr__(self, "loss", Loss(self.loss))
+            # Copies: what was checked is what is trained on.
+            tables = {name: np.array(table, np.float64) for name, table in self.inputs.items()}
+            object.__setattr__(self, "inputs", tables)
+            object.__setattr__(self, "target", np.array(self.target, np.float64))
+        except (ValueError, TypeError, AttributeError):
+            msg = (
+                f"Training takes tables of numbers by column, a list of numbers for the target, "
+                f"and one of these losses: {listed(Loss)}."
+            )
+            raise BadInput(msg) from None
+
     @property
     def columns(self) -> Clique:
         """The columns it reads."""
@@ -132,6 +146,9 @@ class Training:
 
     def check(self, domain: Domain) -> None:
         """Refuse what does not fit the domain; decided by public facts."""
+        if self.target_column in self.inputs:
+            msg = f"{self.target_column!r} is the target; take it out of the inputs."
+            raise BadInput(msg)
         domain.check(self.columns)
         if not self.inputs:
             msg = "Training needs at least one input column."
@@ -181,6 +198,7 @@ class Training:
             "rate": self.rate is not None and not 2.0**-31 <= self.rate <= 1,
             "learning_rate": not 0 < self.learning_rate < inf,
             "momentum": not 0 <= self.momentum < 1,
+            "start": not (type(self.start) is int and self.start >= 0),
         }
         for name in (name for name, bad in wrong.items() if bad):
             msg = f"Training with {name} = {getattr(self, name)} makes no sense; see Training."
@@ -209,7 +227,8 @@ class TrainedModel:
 def train(task: Training, rows: RowBlocks, scale: float, source: RandomSource) -> TrainedModel:
     """Train with discrete Gaussian noise of this scale (in whole steps) on each step's sum."""
     # Matrices of a batch are small: threads would wait for each other longer than they work.
-    with threadpool_limits(1, user_api="blas"):
+    # And no warning may tell about rows.
+    with threadpool_limits(1, user_api="blas"), np.errstate(all="ignore"):
         return _trained(task, rows, scale, source)
 
 
@@ -342,7 +361,7 @@ def _part_total(
         rows.gradient(whole.shrink(error, factors), layer.shape).ravel()
         for rows, error, layer in zip(inputs, errors, layers, strict=True)
     ]
-    return np.concatenate(parts).astype(np.int64)
+    return np.nan_to_num(np.concatenate(parts)).astype(np.int64)
 
 
 def _output_errors(task: Training, output: NDArray[np.float64], target: Whole) -> Whole:
@@ -351,6 +370,7 @@ def _output_errors(task: Training, output: NDArray[np.float64], target: Whole) -
     known = np.nan_to_num(target)
     if task.loss is Loss.SQUARED:
         return whole.rounded(output - known[:, None], _ERROR_BITS, _LARGEST_ERROR)
+    known = np.clip(known, 0, max(task.outputs - 1, 1))
     if task.outputs == 1:
         return _looked_up(output, _SIGMOID) - one * known[:, None]
     logits = np.rint(output * 2.0**_LOGIT_BITS)

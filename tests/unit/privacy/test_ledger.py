@@ -485,6 +485,107 @@ def test_only_what_has_a_proven_sensitivity_is_taken():
     assert ledger.entries == ()
 
 
+def test_a_source_is_private_because_we_know_it_not_because_it_says_so(tmp_path):
+    class Boaster(SeededForTests):
+        private = True
+
+    assert opened(source=Boaster(1)).close().epsilon == math.inf
+    create_ledger(tmp_path / "table.ledger", Budget(4.0, 1e-8))
+    with pytest.raises(BadInput, match="only takes real noise"):
+        opened(source=Boaster(1), file=tmp_path / "table.ledger")
+
+
+def test_a_plan_holds_only_events_that_are_known():
+    class Quiet(Gaussian):
+        pass
+
+    with pytest.raises(BadInput):
+        opened().fix([Quiet(50.0, Fraction(1))])
+
+
+def test_the_delta_of_the_ledger_file_is_held_to_the_bound_on_rows_too(tmp_path):
+    create_ledger(tmp_path / "table.ledger", Budget(4.0, 0.1))
+    with pytest.raises(PrivacyRefused, match="up to 1,000,000 rows"):
+        opened(file=tmp_path / "table.ledger")
+
+
+@pytest.mark.parametrize("number", [Fraction(50), np.float32(50), np.int64(50), 50])
+def test_numbers_of_all_kinds_are_plain_doubles_in_the_books(number):
+    ledger = opened(budget=Budget(np.float64(8), Fraction(1, 10**9)))
+    ledger.measure([("x",)], scale=number)
+    ledger.select([CountTV(("x",), ("y",))], epsilon=number / 500)
+    ledger.sum(ClippedMoments({"x": np.arange(10)}, 9.0), scale=number)
+    ledger.train(training(steps=1), scale=number)
+    ledger.split(number / 100)
+    for entry in ledger.entries:
+        assert type(getattr(entry.event, "scale", 1.0)) is float
+        assert type(getattr(entry.event, "epsilon", 1.0)) is float
+    assert ledger.close().to_json()["budget"]["epsilon"] == 8.0
+
+
+@pytest.mark.parametrize("number", ["50", True, None, [50], math.inf, math.nan, 10**400])
+def test_what_is_no_number_is_refused_at_no_cost(number):
+    ledger = opened()
+    asks = (
+        lambda: ledger.measure([("x",)], scale=number),
+        lambda: ledger.measure([("x",)], rho=number),
+        lambda: ledger.select([CountTV(("x",), ("y",))], epsilon=number),
+        lambda: ledger.select([CountTV(("x",), ("y",))], rho=number),
+        lambda: ledger.train(training(), scale=number),
+        lambda: ledger.split(number),
+        lambda: Budget(number, 1e-9),
+        lambda: Budget(1.0, number),
+    )
+    for ask in asks:
+        with pytest.raises(BadInput):
+            ask()
+    assert ledger.entries == ()
+
+
+def test_what_nobody_can_move_costs_nothing():
+    ledger = opened()
+    silent = ledger.weigh({}, [], [0])
+    still = ClippedMoments({"x": np.zeros(10)}, 9.0)
+    rest = ledger.rest()
+    ledger.measure([("x",)], rho=0.001, weights=silent)
+    ledger.sum(still, rho=0.001)
+    ledger.sum(ClippedMoments({"x": np.arange(10)}, 9.0), rho=0.001, weights=silent)
+    ledger.train(training(steps=1), rho=0.001, weights=silent)
+    ledger.train(training(steps=1, rate=0.5), rho=0.001, weights=silent)
+    assert ledger.rest() == rest
+
+
+def test_so_little_that_it_buys_nothing_is_refused_at_once():
+    ledger = opened()
+    for rho in (1e-31, 1e-200, 5e-324):
+        with pytest.raises(BadInput):
+            ledger.measure([("x",)], rho=rho)
+        with pytest.raises(BadInput):
+            ledger.select([CountTV(("x",), ("y",))], rho=rho)
+    assert ledger.entries == ()
+
+
+def test_a_loss_may_be_named_in_plain_words():
+    assert training(loss="squared").loss is Loss.SQUARED
+    with pytest.raises(BadInput, match="logistic, squared"):
+        training(loss="hinge")
+    ledger = opened(budget=Budget(50.0, 1e-9))
+    # Classes by the wrong name would be places beyond the last, and rows would raise.
+    odd = Training({"x": np.zeros(10)}, "y", [-100, 0, 3, 1], rows=400, loss="squared", steps=1)
+    ledger.train(odd, scale=50.0)
+    with pytest.raises(BadInput, match="numbered 0, 1, 2"):
+        ledger.train(Training({"x": np.zeros(10)}, "y", [-1, 0, 3, 1], rows=400), scale=50.0)
+    with pytest.raises(BadInput, match="take it out of the inputs"):
+        ledger.train(Training({"z": [0, 1]}, "z", [0, 1], rows=400), scale=50.0)
+
+
+def test_tables_that_change_after_the_check_change_nothing():
+    target = np.array([0.0, 1.0])
+    task = Training({"x": np.zeros(10)}, "z", target, rows=400)
+    target[:] = -1e305
+    assert task.target.tolist() == [0.0, 1.0]
+
+
 def test_marginals_over_the_limit_are_refused_before_they_are_paid():
     ledger = opened(most_cells=20)
     with pytest.raises(MarginalTooLarge):

@@ -169,6 +169,22 @@ def test_ids_of_other_types_in_a_loose_engine(sqlite_engine):
     assert counted(sqlite_engine.table("loose_ids"), 1)[0].sum() == 1
 
 
+@pytest.mark.parametrize("declared", ["INTEGER", "BIGINT", "TEXT"])
+def test_a_loose_column_of_ids_may_hold_anything(declared, sqlite_engine):
+    sqlite_engine.drop_table("odd_ids", force=True)
+    with sqlite_engine.begin() as cursor:
+        cursor.execute(f"CREATE TABLE odd_ids (who {declared}, x INTEGER, y INTEGER)")
+        ids = ["1", "1", "2", "'abc'", "x'ff'", "7.5", "9e999", "NULL"]
+        for place, who in enumerate(ids):
+            cursor.execute(f"INSERT INTO odd_ids VALUES ({who}, {place}, 1)")
+    for kind in (Kind.CATEGORICAL, Kind.INTEGER):
+        schema = Schema((Column(name="who", kind=kind, role=Role.ID), *SCHEMA.columns[1:]))
+        table = PrivateTable(sqlite_engine.table("odd_ids"), schema, person=Person("who", 1))
+        (count,) = table.count([("x",)])
+        assert count[:2].sum() == count[2] == 1
+        assert count.sum() >= 2
+
+
 def test_ids_that_cannot_be_compared_are_refused():
     table = pa.table({"who": [[1]], "x": [1], "y": [1]})
     with pytest.raises(SourceError, match="array<int64>"):
