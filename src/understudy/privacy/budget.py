@@ -46,8 +46,6 @@ class Budget:
     def __post_init__(self) -> None:
         object.__setattr__(self, "epsilon", number(self.epsilon, "epsilon"))
         object.__setattr__(self, "delta", number(self.delta, "delta"))
-        if self.fixed_order is not None:
-            object.__setattr__(self, "fixed_order", number(self.fixed_order, "fixed_order"))
         if not 0 < self.epsilon < math.inf:
             msg = f"epsilon is {self.epsilon}; it must be a number above 0, such as 1."
             raise BadInput(msg)

@@ -558,7 +558,7 @@ def test_a_task_that_fits_is_taken():
         ({"inputs": {"a": 1.0}}, "needs one entry"),
         ({"inputs": {"a": [0.0, math.nan, 1.0]}}, "not finite"),
         ({"inputs": {"a": [0.0, math.inf, 1.0]}}, "not finite"),
-        ({"inputs": {"y": [0.0, 1.0, 2.0]}}, "twice"),
+        ({"inputs": {"y": [0.0, 1.0, 2.0]}}, "take it out of the inputs"),
         ({"inputs": {"a": np.zeros((3, 2**14 + 1))}}, "can be trained exactly"),
         ({"hidden": 2**12 + 1}, "can be trained exactly"),
         ({"target": [0, 1, 2**10]}, "can be trained exactly"),
