@@ -15,7 +15,10 @@ from understudy.encode import Encoding
 from understudy.errors import BadInput, BudgetSpent, CheckFailed, RowsAreSealed
 from understudy.experiments.demo import demo_schema, demo_table
 from understudy.privacy.budget import Budget
+from understudy.privacy.folder import publish
 from understudy.privacy.ledger import Ledger
+from understudy.privacy.ledger_file import create_ledger
+from understudy.privacy.noise import SeededForTests
 from understudy.schema import Schema
 from understudy.schema_files import read_schema
 
@@ -303,6 +306,35 @@ def test_answers_verify_until_something_is_changed(tmp_path):
     assert "FAILED  measurements.json is as it was released: changed" in result.stdout
     assert "Do not rely" in result.stdout
     assert not json.loads(run("verify", str(folder), "--json").stdout)["passed"]
+
+
+def test_a_release_is_looked_up_in_the_ledger_that_paid_for_it(tmp_path):
+    ours, other = tmp_path / "table.ledger", tmp_path / "other.ledger"
+    for file in (ours, other):
+        create_ledger(file, Budget(4.0, 1e-8))
+    with Ledger.open(demo_table(50), demo_schema(), Budget(1.0, 1e-9), file=ours) as ledger:
+        ledger.measure([("age",)], rho=ledger.rest())
+        publish(tmp_path / "out", {"a.txt": b"a"}, ledger.close())
+        ledger.end()
+    found = run("verify", str(tmp_path / "out"), "--ledger", str(ours))
+    assert found.exit_code == 0, found.stdout
+    assert "ok      the ledger holds its line" in found.stdout
+    missed = run("verify", str(tmp_path / "out"), "--ledger", str(other))
+    assert missed.exit_code == 1
+    assert "FAILED  the ledger holds its line" in missed.stdout
+    # A file that was cut behind the release says so, too.
+    lines = ours.read_bytes().splitlines(keepends=True)
+    ours.write_bytes(b"".join(lines[:2]))
+    assert run("verify", str(tmp_path / "out"), "--ledger", str(ours)).exit_code == 1
+
+
+def test_what_is_not_private_says_so_though_all_checks_pass(tmp_path):
+    source = SeededForTests(1)
+    with Ledger.open(demo_table(50), demo_schema(), Budget(1.0, 1e-9), source=source) as ledger:
+        publish(tmp_path / "out", {}, ledger.close())
+    result = run("verify", str(tmp_path / "out"))
+    assert result.exit_code == 0
+    assert result.stdout.endswith("All checks passed, but it is NOT PRIVATE.\n")
 
 
 def test_verify_needs_a_release_and_a_readable_key(tmp_path):
