@@ -243,7 +243,7 @@ class Ledger:
         weights: RowWeights | None = None,
     ) -> tuple[Measurement, ...]:
         """Noisy marginals, all with the same noise: for ρ together, or with a scale each."""
-        table = self._table()
+        table, cliques = self._table(), list(cliques)
         table.check(cliques, weights)
         if not cliques:
             msg = "Name at least one marginal to measure."
@@ -252,11 +252,14 @@ class Ledger:
         request = {"door": "measure", "cliques": [list(clique) for clique in cliques]}
         self._account.debit(event, _with_weights(request, weights))
         steps = 1 if weights is None else UNIT
-        answers = []
-        for clique, count in zip(cliques, table.count(cliques, weights), strict=True):
-            noisy = with_gaussian_noise(count, event.scale * steps, self._core.source)
-            answers.append(Measurement(clique, noisy / steps, event.scale))
-        return tuple(answers)
+        counts = table.count(cliques, weights)
+        together = np.concatenate([count.ravel() for count in counts])
+        noisy = with_gaussian_noise(together, event.scale * steps, self._core.source) / steps
+        parts = np.split(noisy, np.cumsum([count.size for count in counts])[:-1])
+        return tuple(
+            Measurement(clique, part.reshape(count.shape), event.scale)
+            for clique, part, count in zip(cliques, parts, counts, strict=True)
+        )
 
     def select(
         self,
@@ -267,7 +270,7 @@ class Ledger:
         weights: RowWeights | None = None,
     ) -> int:
         """The place of one candidate, drawn by the exponential mechanism."""
-        table = self._table()
+        table, candidates = self._table(), list(candidates)
         if not candidates:
             msg = "There is no candidate to select from."
             raise BadInput(msg)
