@@ -9,7 +9,7 @@ import json
 import math
 import platform
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from fractions import Fraction
 from importlib.metadata import version
 from pathlib import Path
@@ -18,49 +18,47 @@ from typing import Any, Self
 import numpy as np
 import pyarrow as pa
 
-from understudy.column import Source
 from understudy.domain import Clique, Domain
 from understudy.encode import Encoding
-from understudy.errors import BadInput, PrivacyRefused, RowsAreSealed, listed
+from understudy.errors import BadInput, RowsAreSealed
 from understudy.privacy.account import Account, Entry, Request
-from understudy.privacy.accountant import exponential_epsilon, gaussian_scale, sampled_scale
 from understudy.privacy.answers import Measurement, NoisySum
 from understudy.privacy.budget import Budget, number
 from understudy.privacy.certificate import Certificate
 from understudy.privacy.events import (
     EVENTS,
     Event,
-    Exponential,
     Gaussian,
     Reveal,
     SampledGaussian,
 )
+from understudy.privacy.facts import check_delta, check_reveals, revealed, spelled_out
 from understudy.privacy.ledger_file import OpenRelease, open_release, read_ledger
 from understudy.privacy.noise import (
-    RATE_GRID,
     OsRandom,
     RandomSource,
     check_choice,
-    check_scale,
     exponential_choice,
     with_gaussian_noise,
+)
+from understudy.privacy.prices import (
+    marginals_price,
+    selection_price,
+    sum_price,
+    training_price,
 )
 from understudy.privacy.row_maps import ROW_MAPS, RowMap, held_sum, in_parts
 from understudy.privacy.scores import SCORES, STEPS, Score, in_steps
 from understudy.privacy.spelling import spelled, spelled_for_people
 from understudy.privacy.table import MOST_CELLS, PrivateTable
 from understudy.privacy.train import (
-    CLIP_STEPS,
-    SENSITIVITY,
-    SMALLEST_NOISE,
     TrainedModel,
     Training,
     train,
 )
-from understudy.privacy.unit import Person, Record, Sensitivity, Unit
+from understudy.privacy.unit import Person, Record, Unit
 from understudy.privacy.weights import UNIT, RowWeights
 from understudy.schema import Schema
-from understudy.schema_files import schema_to_toml
 
 _CELLS_AT_ONCE = 2**24
 _TRUSTED = (
@@ -125,7 +123,7 @@ class Ledger:
         """
         unit = unit or Record()
         source = source or OsRandom()
-        _check_delta(budget, schema)
+        check_delta(budget, schema)
         private = type(source) is OsRandom  # whatever another class says of itself
         if file is not None and not private:
             msg = "Seeded noise is for tests; a table's ledger file only takes real noise."
@@ -134,14 +132,14 @@ class Ledger:
         table = PrivateTable(
             data, schema, person=person, text_encoding=text_encoding, most_cells=most_cells
         )
-        _check_reveals(schema, allowed=allow_non_private)
+        check_reveals(schema, allowed=allow_non_private)
         if file is not None:
-            _check_delta(read_ledger(file).budget, schema)
+            check_delta(read_ledger(file).budget, schema)
         release = None if file is None else open_release(file, budget, str(unit))
-        public = {"schema": _spelled_out(schema), "unit": str(unit)}
+        public = {"schema": spelled_out(schema), "unit": str(unit)}
         core = _Core(table, schema, table.encoding, unit, source, public, release)
         account = Account.open(budget, file=release, allow_non_private=allow_non_private)
-        for reason in _revealed(schema):
+        for reason in revealed(schema):
             account.debit(Reveal(reason), {"door": "schema"})
         return cls(core, account)
 
@@ -223,16 +221,7 @@ class Ledger:
         weights: RowWeights | None = None,
     ) -> Gaussian:
         """What `measure` with the same arguments costs; asks nothing."""
-        most = UNIT if weights is None else weights.most
-        squared = len(cliques) * Fraction(most, UNIT) ** 2
-        squared = self.unit.squared(Sensitivity(squared, 2 * squared))
-        if (rho is None) == (scale is None):
-            raise BadInput(_ONE_OF)
-        scale = gaussian_scale(squared, _share(rho)) if scale is None else number(scale, "scale")
-        check_scale(scale if weights is None else scale * UNIT)
-        # With unit weights neighbours differ by one in one cell of each marginal, or in two.
-        lattice = weights is None and not isinstance(self.unit, Person)
-        return Gaussian(scale, squared, unit_cells=int(squared) if lattice else None)
+        return marginals_price(len(cliques), self.unit, rho=rho, scale=scale, weights=weights)
 
     def measure(
         self,
@@ -278,12 +267,7 @@ class Ledger:
             _check_kind(candidate, SCORES)
             candidate.check(self.domain)
         table.check([candidate.clique for candidate in candidates], weights)
-        if (epsilon is None) == (rho is None):
-            raise BadInput("Give either epsilon or rho.")
-        if epsilon is None:
-            epsilon = exponential_epsilon(_share(rho))
-        epsilon = number(epsilon, "epsilon")
-        event = Exponential(epsilon)
+        event = selection_price(epsilon=epsilon, rho=rho)
         sensitivity = max(c.sensitivity(self.unit, weights) for c in candidates)
         request = {
             "door": "select",
@@ -292,7 +276,7 @@ class Ledger:
             "sensitivity": str(sensitivity),
         }
         # Rounded up, so that a choice is never sharper than what was paid for.
-        scale = math.nextafter(2 * STEPS / epsilon, math.inf)
+        scale = math.nextafter(2 * STEPS / event.epsilon, math.inf)
         check_choice(scale)
         self._account.debit(event, _with_weights(request, weights))
         scores = list(self._scores(table, candidates, weights))
@@ -312,19 +296,9 @@ class Ledger:
         _check_kind(row_map, ROW_MAPS)
         row_map.check(self.domain)
         table.check([], weights)
-        # Two rows of different weight are no farther apart than two of the largest.
-        most, whole_row = (1, 1) if weights is None else (weights.most, UNIT)
-        squared = self.unit.squared(row_map.sensitivity) * most**2
+        whole_row = 1 if weights is None else UNIT
         per_unit = row_map.unit_length * whole_row
-        if (rho is None) == (scale is None):
-            raise BadInput(_ONE_OF)
-        steps = (
-            gaussian_scale(squared, _share(rho))
-            if scale is None
-            else number(scale, "scale") * per_unit
-        )
-        check_scale(steps)
-        event = Gaussian(steps, squared)
+        event = sum_price(row_map, self.unit, rho=rho, scale=scale, weights=weights)
         request = {
             "door": "sum",
             "row_map": type(row_map).__name__,
@@ -338,8 +312,8 @@ class Ledger:
         )
         with np.errstate(all="ignore"):  # no warning may tell about rows
             total = held_sum(totals, row_map.width)
-        noisy = with_gaussian_noise(total, steps, self._core.source)
-        return NoisySum(row_map, noisy / per_unit, steps / per_unit)
+        noisy = with_gaussian_noise(total, event.scale, self._core.source)
+        return NoisySum(row_map, noisy / per_unit, event.scale / per_unit)
 
     def train(
         self,
@@ -379,34 +353,9 @@ class Ledger:
         weights: RowWeights | None = None,
     ) -> Gaussian | SampledGaussian:
         """What `train` with the same arguments costs; asks nothing."""
-        if (rho is None) == (scale is None):
-            raise BadInput(_ONE_OF)
-        most = Fraction(UNIT if weights is None else weights.most, UNIT) ** 2
-        squared = self.unit.squared(SENSITIVITY) * most
-        given = None if scale is None else number(scale, "scale") * CLIP_STEPS
-        if not squared and given is None:
-            given = float(CLIP_STEPS)
-        if task.rate is None:
-            event: Gaussian | SampledGaussian = Gaussian(
-                given or gaussian_scale(squared * task.steps, _share(rho)), squared, task.steps
-            )
-        else:
-            self._check_sampling()
-            rate = task.chances / RATE_GRID
-            event = SampledGaussian(
-                rate,
-                given or sampled_scale(rate, squared, task.steps, _share(rho), self.budget.order),
-                squared,
-                task.steps,
-            )
-        check_scale(event.scale)
-        if event.scale < SMALLEST_NOISE:
-            msg = (
-                f"Training with noise of {event.scale / CLIP_STEPS:.2g} clipping norms protects "
-                "nobody. Spend less on it."
-            )
-            raise BadInput(msg)
-        return event
+        return training_price(
+            task, self.unit, self.budget.order, rho=rho, scale=scale, weights=weights
+        )
 
     def weigh(
         self, tables: Mapping[str, Sequence[int]], thresholds: Sequence[int], weights: Sequence[int]
@@ -480,20 +429,6 @@ class Ledger:
                 batch.append(candidate)
                 cells += size
 
-    def _check_sampling(self) -> None:
-        alone = isinstance(self.unit, Record) or (
-            isinstance(self.unit, Person) and self.unit.rows == 1
-        )
-        if not alone:
-            msg = (
-                f"Sampled training is accounted for one record at a time, and the unit is "
-                f"{self.unit}. Leave out the rate: training on all rows covers every unit."
-            )
-            raise PrivacyRefused(msg)
-
-
-_ONE_OF = "Give either rho or scale."
-
 
 def _check_kind(value: object, kinds: tuple[type, ...]) -> None:
     """Refuse what is not of the closed set; a subclass might state another sensitivity."""
@@ -503,54 +438,7 @@ def _check_kind(value: object, kinds: tuple[type, ...]) -> None:
         raise BadInput(msg)
 
 
-def _share(rho: Fraction | float | None) -> Fraction:
-    if rho is None:
-        raise BadInput(_ONE_OF)
-    exact = rho if isinstance(rho, Fraction) else Fraction(number(rho, "rho"))
-    if exact <= 0:
-        msg = f"A request for rho = {float(exact):.4g}: nothing is left, or nothing was offered."
-        raise BadInput(msg)
-    return exact
-
-
 def _with_weights(request: dict[str, Any], weights: RowWeights | None) -> Request:
     if weights is None:
         return request
     return {**request, "weights": {"most": weights.most, "of": UNIT}}
-
-
-def _check_delta(budget: Budget, schema: Schema) -> None:
-    bound = schema.rows_bound
-    if bound is not None and budget.delta * bound >= 1:
-        msg = (
-            f"delta is {budget.delta:.3g}, but with up to {bound:,} rows it must be below "
-            f"{1 / bound:.3g}: above it, publishing a random row whole would keep the promise. "
-            "Choose a much smaller delta, such as 1e-9."
-        )
-        raise PrivacyRefused(msg)
-
-
-def _spelled_out(schema: Schema) -> str:
-    """The schema as text, code lists included."""
-    columns = tuple(replace(column, categories_file=None) for column in schema.columns)
-    return schema_to_toml(replace(schema, columns=columns))
-
-
-def _revealed(schema: Schema) -> list[str]:
-    """What in a schema was read off the data and not declared by anyone."""
-    names = [column.name for column in schema if column.source is Source.DATA]
-    reasons = [f"facts read off the data: {listed(names)}"] if names else []
-    if schema.rows_bound is not None and schema.rows_source is Source.DATA:
-        reasons.append("the bound on rows was read off the data")
-    return reasons
-
-
-def _check_reveals(schema: Schema, *, allowed: bool) -> None:
-    reasons = _revealed(schema)
-    if reasons and not allowed:
-        msg = (
-            f"The schema rests on the private table ({'; '.join(reasons)}). Review these facts and "
-            'set source = "declared" for those that are public, or allow a release that is not '
-            "private."
-        )
-        raise PrivacyRefused(msg)

@@ -22,6 +22,7 @@ from cryptography.hazmat.primitives.serialization import (
     PublicFormat,
 )
 
+from helpers.tamper import changed_bytes
 from understudy.column import Column, Kind, Source
 from understudy.errors import BadInput, BudgetSpent, PrivacyRefused
 from understudy.privacy.accountant import total_epsilon
@@ -163,18 +164,6 @@ CHANGES = {
     "blank": lambda _: ord(" "),
     "nine": lambda _: ord("9"),
 }
-
-
-def changed_bytes(path, change):
-    """Change each byte of a file in turn, in place; each is put back afterwards."""
-    whole = path.read_bytes()
-    with path.open("r+b", buffering=0) as file:
-        for place, byte in enumerate(whole):
-            if change(byte) != byte:
-                os.pwrite(file.fileno(), bytes([change(byte)]), place)
-                yield place
-                os.pwrite(file.fileno(), bytes([byte]), place)
-    assert path.read_bytes() == whole
 
 
 @pytest.mark.parametrize(

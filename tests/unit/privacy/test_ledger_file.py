@@ -15,6 +15,7 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
+from helpers.tamper import changed_bytes
 from understudy.errors import BadInput, BudgetSpent, CheckFailed, PrivacyRefused
 from understudy.privacy.account import Account
 from understudy.privacy.accountant import cost, gaussian_scale, total_cost
@@ -342,18 +343,6 @@ CHANGES = {
     "quote": lambda _: ord('"'),
     "zero": lambda _: 0,
 }
-
-
-def changed_bytes(path, change):
-    """Change each byte of the file in turn, in place; each is put back afterwards."""
-    whole = path.read_bytes()
-    with path.open("r+b", buffering=0) as file:
-        for place, byte in enumerate(whole):
-            if change(byte) != byte:
-                os.pwrite(file.fileno(), bytes([change(byte)]), place)
-                yield place
-                os.pwrite(file.fileno(), bytes([byte]), place)
-    assert path.read_bytes() == whole
 
 
 def accepted(path):

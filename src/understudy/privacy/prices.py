@@ -1,0 +1,128 @@
+"""What a request costs: from public facts and the unit to an event. No row is asked."""
+
+from fractions import Fraction
+
+from understudy.errors import BadInput, PrivacyRefused
+from understudy.privacy.accountant import exponential_epsilon, gaussian_scale, sampled_scale
+from understudy.privacy.budget import number
+from understudy.privacy.events import Exponential, Gaussian, SampledGaussian
+from understudy.privacy.noise import RATE_GRID, check_scale
+from understudy.privacy.row_maps import RowMap
+from understudy.privacy.train import CLIP_STEPS, SENSITIVITY, SMALLEST_NOISE, Training
+from understudy.privacy.unit import Person, Record, Sensitivity, Unit
+from understudy.privacy.weights import UNIT, RowWeights
+
+_ONE_OF = "Give either rho or scale."
+
+
+def marginals_price(
+    count: int,
+    unit: Unit,
+    *,
+    rho: Fraction | float | None,
+    scale: float | None,
+    weights: RowWeights | None,
+) -> Gaussian:
+    """So many marginals measured together: for ρ, or with noise of a scale in counts."""
+    most = UNIT if weights is None else weights.most
+    squared = count * Fraction(most, UNIT) ** 2
+    squared = unit.squared(Sensitivity(squared, 2 * squared))
+    if (rho is None) == (scale is None):
+        raise BadInput(_ONE_OF)
+    scale = gaussian_scale(squared, _share(rho)) if scale is None else number(scale, "scale")
+    check_scale(scale if weights is None else scale * UNIT)
+    # With unit weights neighbours differ by one in one cell of each marginal, or in two.
+    lattice = weights is None and not isinstance(unit, Person)
+    return Gaussian(scale, squared, unit_cells=int(squared) if lattice else None)
+
+
+def selection_price(*, epsilon: float | None, rho: Fraction | float | None) -> Exponential:
+    """One selection, for ε of its own or for ρ."""
+    if (epsilon is None) == (rho is None):
+        raise BadInput("Give either epsilon or rho.")
+    if epsilon is None:
+        return Exponential(exponential_epsilon(_share(rho)))
+    return Exponential(number(epsilon, "epsilon"))
+
+
+def sum_price(
+    row_map: RowMap,
+    unit: Unit,
+    *,
+    rho: Fraction | float | None,
+    scale: float | None,
+    weights: RowWeights | None,
+) -> Gaussian:
+    """A sum of a row map, its noise in whole steps; a scale counts in the map's own units."""
+    if (rho is None) == (scale is None):
+        raise BadInput(_ONE_OF)
+    # Two rows of different weight are no farther apart than two of the largest.
+    most, whole_row = (1, 1) if weights is None else (weights.most, UNIT)
+    squared = unit.squared(row_map.sensitivity) * most**2
+    steps = (
+        gaussian_scale(squared, _share(rho))
+        if scale is None
+        else number(scale, "scale") * row_map.unit_length * whole_row
+    )
+    check_scale(steps)
+    return Gaussian(steps, squared)
+
+
+def training_price(  # noqa: PLR0913 - the last three by name
+    task: Training,
+    unit: Unit,
+    order: float,
+    *,
+    rho: Fraction | float | None,
+    scale: float | None,
+    weights: RowWeights | None,
+) -> Gaussian | SampledGaussian:
+    """A whole training run, its noise in whole steps; a scale counts in clipping norms."""
+    if (rho is None) == (scale is None):
+        raise BadInput(_ONE_OF)
+    most = Fraction(UNIT if weights is None else weights.most, UNIT) ** 2
+    squared = unit.squared(SENSITIVITY) * most
+    given = None if scale is None else number(scale, "scale") * CLIP_STEPS
+    if not squared and given is None:
+        given = float(CLIP_STEPS)
+    if task.rate is None:
+        event: Gaussian | SampledGaussian = Gaussian(
+            given or gaussian_scale(squared * task.steps, _share(rho)), squared, task.steps
+        )
+    else:
+        _check_sampling(unit)
+        rate = task.chances / RATE_GRID
+        event = SampledGaussian(
+            rate,
+            given or sampled_scale(rate, squared, task.steps, _share(rho), order),
+            squared,
+            task.steps,
+        )
+    check_scale(event.scale)
+    if event.scale < SMALLEST_NOISE:
+        msg = (
+            f"Training with noise of {event.scale / CLIP_STEPS:.2g} clipping norms protects "
+            "nobody. Spend less on it."
+        )
+        raise BadInput(msg)
+    return event
+
+
+def _check_sampling(unit: Unit) -> None:
+    alone = isinstance(unit, Record) or (isinstance(unit, Person) and unit.rows == 1)
+    if not alone:
+        msg = (
+            f"Sampled training is accounted for one record at a time, and the unit is "
+            f"{unit}. Leave out the rate: training on all rows covers every unit."
+        )
+        raise PrivacyRefused(msg)
+
+
+def _share(rho: Fraction | float | None) -> Fraction:
+    if rho is None:
+        raise BadInput(_ONE_OF)
+    exact = rho if isinstance(rho, Fraction) else Fraction(number(rho, "rho"))
+    if exact <= 0:
+        msg = f"A request for rho = {float(exact):.4g}: nothing is left, or nothing was offered."
+        raise BadInput(msg)
+    return exact
