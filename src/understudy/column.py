@@ -41,6 +41,8 @@ class Kind(StrEnum):
     REAL = "real"
     DATE = "date"
     DATETIME = "datetime"
+    UNKNOWN = "unknown"
+    """Nobody has said: discovery finds out, for a price."""
 
     @property
     def listed(self) -> bool:
@@ -107,7 +109,7 @@ class Column:
     source: Source = Source.DECLARED
 
     def __post_init__(self) -> None:
-        if not isinstance(self.name, str) or not self.name or not _is_plain_text(self.name):
+        if not isinstance(self.name, str) or not self.name or not is_plain_text(self.name):
             msg = "A column needs a name, without NUL and half characters."
             raise SchemaError(msg)
         for fact, choices in (("kind", Kind), ("role", Role), ("source", Source)):
@@ -131,7 +133,7 @@ class Column:
         """The facts that an encoding needs and nobody has stated."""
         if not self.coded:
             return ()
-        facts = []
+        facts = ["kind"] if self.kind is Kind.UNKNOWN else []
         if self.kind.listed and self.categories is None:
             facts.append("categories")
         if self.kind.numeric and self.bounds is None:
@@ -178,7 +180,7 @@ class Column:
             object.__setattr__(self, "categories", labels)
             if not all(labels):
                 self._refuse("a category may not be empty: an empty cell is a missing one.")
-            if not all(_is_plain_text(str(label)) for label in labels):
+            if not all(is_plain_text(str(label)) for label in labels):
                 self._refuse("a category may not hold NUL or half a character.")
         elif any(type(label) is not int for label in labels):
             self._refuse("categories must be all strings or all integers.")
@@ -194,7 +196,7 @@ class Column:
         object.__setattr__(self, "other", other)
         if any(isinstance(label, int) for label in labels):
             self._refuse("an 'other' label needs categories that are strings.")
-        if not other or other in labels or not _is_plain_text(other):
+        if not other or other in labels or not is_plain_text(other):
             self._refuse("the label of 'other' must be non-empty and not itself a category.")
 
     def _check_numbers(self) -> None:
@@ -305,6 +307,6 @@ def _double(value: float) -> float:
         return math.inf
 
 
-def _is_plain_text(text: str) -> bool:
+def is_plain_text(text: str) -> bool:
     """Whether every engine can hold the text: no NUL, and no half of a surrogate pair."""
     return "\0" not in text and not any("\ud800" <= mark <= "\udfff" for mark in text)

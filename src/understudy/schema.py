@@ -1,7 +1,7 @@
 """Public facts about a table: what a reader may know before any noise is drawn."""
 
-from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, replace
 from functools import cached_property
 
 from understudy.column import Column, Role, Source
@@ -62,6 +62,18 @@ class Schema:
         """By column, the facts that nobody has stated."""
         return {column.name: column.silent for column in self.columns if column.silent}
 
+    def with_roles(self, roles: Mapping[str, Role]) -> "Schema":
+        """The same facts with other roles; a target named here is the only one."""
+        for name in roles:
+            self[name]  # refuses an unknown name
+        new_target = Role.TARGET in roles.values()
+        columns = []
+        for column in self.columns:
+            demoted = new_target and column.role is Role.TARGET
+            role = roles.get(column.name, Role.FEATURE if demoted else column.role)
+            columns.append(replace(column, role=role))
+        return replace(self, columns=tuple(columns))
+
     def check_names(self, present: Iterable[str]) -> None:
         """Refuse unless the schema describes exactly the columns that are present."""
         present = tuple(present)
@@ -75,8 +87,8 @@ class Schema:
         unknown = [name for name in present if name not in self.names]
         if unknown:
             msg = (
-                f"The schema does not mention: {listed(unknown)}. Describe each of them, or give "
-                f'it role = "drop" to leave it out of the release.'
+                f"The schema does not mention: {listed(unknown)}. Describe each of them, name it "
+                'without facts to have them found out, or give it role = "drop" to leave it out.'
             )
             raise SchemaError(msg)
 

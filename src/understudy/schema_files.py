@@ -179,11 +179,8 @@ def _column(name: str, facts: Mapping[str, Any], folder: Path) -> Column:
     given: dict[str, Any] = dict(facts)
     given["role"] = _choice(Role, given.get("role", Role.FEATURE), where, "role")
     given["source"] = _choice(Source, given.get("source", Source.DECLARED), where, "source")
-    if "kind" not in given and given["role"] in {Role.ID, Role.DROP}:
-        given["kind"] = Kind.CATEGORICAL
     if "kind" not in given:
-        msg = f"{where}: say its kind, one of {listed(Kind)}."
-        raise SchemaError(msg)
+        given["kind"] = Kind.UNKNOWN if given["role"] not in {Role.ID, Role.DROP} else "categorical"
     given["kind"] = _choice(Kind, given["kind"], where, "kind")
     _expect(given.get("categories_file"), str, where, "categories_file")
     if "categories_file" in given:

@@ -10,51 +10,157 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from helpers.tables import load, stored_columns
+from helpers.tables import ARROW_TYPES, DESCRIBED, load, storages, stored_columns
+from helpers.tables import cells as stored_cells
 from understudy.column import Column, Kind
 from understudy.encode import Encoding, ibis_ops
-from understudy.encode.ibis_ops import IbisOps, coded_table
+from understudy.encode.arrow_ops import plain_array
+from understudy.encode.ibis_ops import IbisOps, code_batch, coded_table
+from understudy.encode.ops import Storage
+from understudy.encode.shapes import DECADES, MAGNITUDES, ShapeCells
 from understudy.privacy.pushdown import execute
 from understudy.privacy.source import open_rows
 from understudy.privacy.table import PrivateTable
 from understudy.schema import Schema
 
 EXAMPLES = {"duckdb": 40, "sqlite": 50, "postgres": 25, "embedded": 80}
+FEWER = 15
+"""A search over the whole public grid takes an engine long to compile."""
+OPEN = [kind for kind in Kind if kind is not Kind.BOOLEAN]
+"""A boolean has its two values by itself; all others can be open."""
 
 
-def codes_by_engine(table, schema: Schema, columns: dict[str, str], ops: IbisOps) -> np.ndarray:
-    coded = coded_table(table, Encoding(schema), columns, ops, row=table[columns["row"]])
+def _near_cuts(storage: Storage) -> st.SearchStrategy:
+    """Values at the cuts of the public grid, and right beside them."""
+    steps = st.sampled_from([-1.0, 0.0, 1.0])
+    numbers = st.builds(
+        lambda cut, step: np.nextafter(cut, step * np.inf) if step else cut,
+        st.sampled_from(MAGNITUDES),
+        steps,
+    ).map(float)
+    firsts = st.sampled_from([dt.datetime(year, 1, 1) for year in DECADES])  # noqa: DTZ001
+    moments = st.builds(lambda first, step: first + dt.timedelta(seconds=step), firsts, steps)
+    ways = st.sampled_from(["%Y-%m-%d", "%Y-%m-%d %H:%M", "%Y-%m-%dT%H:%M:%SZ", "%d.%m.%Y"])
+    written = st.builds(dt.datetime.strftime, moments, ways)
+    return {
+        Storage.TEXT: written | numbers.map(repr),
+        Storage.INTEGER: numbers.map(int),
+        Storage.FLOAT: numbers,
+        Storage.BOOLEAN: st.booleans(),
+        Storage.DATE: moments.map(dt.datetime.date),
+        Storage.TIMESTAMP: moments,
+    }[storage]
+
+
+@st.composite
+def undescribed_columns(draw, kind: Kind):
+    """A column that nobody has described, or of which only the kind is known, and its cells."""
+    storage = draw(st.sampled_from(list(Storage) if kind is Kind.UNKNOWN else storages(kind)))
+    dated = kind in {Kind.DATE, Kind.DATETIME} and storage is Storage.TEXT
+    written = draw(st.sampled_from([None, "%d.%m.%Y"])) if dated else None
+    column = Column(name="x", kind=kind, format=written)
+    values = draw(st.lists(stored_cells(column, storage) | _near_cuts(storage), max_size=40))
+    return column, pa.array(values, ARROW_TYPES[storage])
+
+
+def codes_by_engine(table, encoding: Encoding, columns: dict[str, str], ops: IbisOps) -> np.ndarray:
+    coded = coded_table(table, encoding, columns, ops, also={"row": table[columns["row"]]})
     return execute(coded.order_by("row"))["code0"].to_numpy()
 
 
-def check(engine, kind: Kind, examples: int) -> None:
+def numbered(values: pa.Array) -> pa.Table:
+    return pa.table({"x": values, "row": pa.array(range(len(values)), pa.int64())})
+
+
+def check(engine, kind: Kind, examples: int, *, shapes: bool = False) -> None:
     """Compare codes on random facts and cells; without an engine, the embedded one."""
 
     @settings(max_examples=examples)
-    @given(stored_columns(kind))
+    @given(undescribed_columns(kind) if shapes else stored_columns(kind))
     def holds(stored):
         column, values = stored
-        schema = Schema((column,))
-        table = pa.table({"x": values, "row": pa.array(range(len(values)), pa.int64())})
+        encoding, table = Encoding(Schema((column,)), shapes=shapes), numbered(values)
+        assert isinstance(encoding.cells["x"], ShapeCells) == shapes
         if engine is None:
             rows = open_rows(table)
-            codes = codes_by_engine(rows.table, schema, rows.columns, rows.ops)
+            codes = codes_by_engine(rows.table, encoding, rows.columns, rows.ops)
         else:
             there = load(engine, table, "cells")
-            codes = codes_by_engine(there, schema, {"x": "x", "row": "row"}, IbisOps())
-        np.testing.assert_array_equal(codes, Encoding(schema).codes(table)["x"])
+            codes = codes_by_engine(there, encoding, {"x": "x", "row": "row"}, IbisOps())
+        np.testing.assert_array_equal(codes, encoding.codes(table)["x"])
 
     holds()
 
 
-@pytest.mark.parametrize("kind", list(Kind))
+@pytest.mark.parametrize("kind", DESCRIBED)
 def test_every_engine_gives_the_codes_of_numpy(engine, kind):
     check(engine, kind, EXAMPLES[engine.name])
 
 
-@pytest.mark.parametrize("kind", list(Kind))
+@pytest.mark.parametrize("kind", DESCRIBED)
 def test_the_shortcuts_of_the_embedded_engine_give_the_codes_of_numpy(kind):
     check(None, kind, EXAMPLES["embedded"])
+
+
+def test_every_engine_gives_the_shapes_of_numpy(engine):
+    check(engine, Kind.UNKNOWN, FEWER, shapes=True)
+
+
+@pytest.mark.parametrize("kind", [Kind.UNKNOWN, Kind.CATEGORICAL, Kind.DATE])
+def test_the_shortcuts_of_the_embedded_engine_give_the_shapes_of_numpy(kind):
+    check(None, kind, FEWER, shapes=True)
+
+
+@pytest.mark.parametrize("kind", [Kind.CATEGORICAL, Kind.REAL, Kind.DATETIME, Kind.UNKNOWN])
+def test_columns_that_come_as_stored_get_the_same_codes(kind):
+    shapes = kind is Kind.UNKNOWN
+
+    @settings(max_examples=FEWER)
+    @given(undescribed_columns(kind) if shapes else stored_columns(kind))
+    def holds(stored):
+        column, values = stored
+        encoding, rows = Encoding(Schema((column,)), shapes=shapes), open_rows(numbered(values))
+        row = rows.table[rows.columns["row"]]
+        here = coded_table(
+            rows.table, encoding, rows.columns, rows.ops, as_stored=["x"], also={"row": row}
+        )
+        batches = [
+            (code_batch(batch, encoding, ["x"])["x"], batch["row"].to_numpy())
+            for batch in rows.engine.batches(here, 7)
+        ]
+        codes = np.concatenate([np.zeros(0, int), *(codes for codes, _ in batches)])
+        order = np.concatenate([np.zeros(0, int), *(order for _, order in batches)])
+        there = codes_by_engine(rows.table, encoding, rows.columns, rows.ops)
+        np.testing.assert_array_equal(codes[np.argsort(order)], there)
+
+    holds()
+
+
+BYTES = st.binary(max_size=3) | st.sampled_from([b"", b" ", b"7", b"\xff", b"2020-01-02", b"a"])
+
+
+@pytest.mark.parametrize("kind", list(Kind))
+def test_text_is_coded_alike_whether_each_value_is_read_once_or_each_cell(kind):
+    shapes = kind is Kind.UNKNOWN
+
+    @settings(max_examples=50)
+    @given(
+        undescribed_columns(kind) if shapes else stored_columns(kind), st.lists(st.none() | BYTES)
+    )
+    def holds(stored, cells_of_bytes):
+        column, values = stored
+        encoding = Encoding(Schema((column,)), shapes=shapes)
+        odd = pa.array(cells_of_bytes, pa.binary())
+        # Text that is no UTF-8, as a careless writer leaves it in an Arrow column.
+        broken = pa.Array.from_buffers(pa.string(), len(odd), odd.buffers())
+        texts = [broken, broken.slice(len(odd) // 2), broken.dictionary_encode()]
+        if values.type == pa.string():
+            texts += [values, pa.concat_arrays([values, values])]
+        for text in texts:
+            each_cell = encoding._read("x", plain_array(text), Storage.TEXT)
+            np.testing.assert_array_equal(encoding.column_codes("x", text), each_cell)
+
+    holds()
 
 
 DATES = (dt.datetime(2019, 12, 31, 22), dt.datetime(2020, 6, 1, 23, 59, 59, 999999))  # noqa: DTZ001
@@ -85,10 +191,12 @@ def test_every_arrow_type_gives_the_codes_of_numpy(values):
         else {"kind": Kind.REAL, "bounds": (0, 3), "bins": 7, "atoms": (0.1707, 2), "null": True}
     )
     schema = Schema((Column(name="x", **facts),))
-    table = pa.table({"x": values, "row": pa.array(range(len(values)), pa.int64())})
+    table = numbered(values)
     rows = open_rows(table)
-    codes = codes_by_engine(rows.table, schema, rows.columns, rows.ops)
-    np.testing.assert_array_equal(codes, Encoding(schema).codes(table)["x"])
+    undescribed = Schema((Column(name="x", kind=Kind.UNKNOWN),))
+    for encoding in (Encoding(schema), Encoding(undescribed, shapes=True)):
+        codes = codes_by_engine(rows.table, encoding, rows.columns, rows.ops)
+        np.testing.assert_array_equal(codes, encoding.codes(table)["x"])
 
 
 def test_nanoseconds_of_an_engine(duckdb_engine, tmp_path):
@@ -184,12 +292,24 @@ def test_numbers_that_make_postgres_raise_are_absorbed(postgres_engine):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("kind", list(Kind))
+@pytest.mark.parametrize("kind", DESCRIBED)
 def test_every_engine_gives_the_codes_of_numpy_at_length(engine, kind):
     check(engine, kind, 10 * EXAMPLES[engine.name])
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("kind", list(Kind))
+@pytest.mark.parametrize("kind", DESCRIBED)
 def test_the_shortcuts_of_the_embedded_engine_at_length(kind):
     check(None, kind, 10 * EXAMPLES["embedded"])
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("kind", OPEN)
+def test_every_engine_gives_the_shapes_of_numpy_at_length(engine, kind):
+    check(engine, kind, 10 * FEWER, shapes=True)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("kind", OPEN)
+def test_the_shortcuts_of_the_embedded_engine_give_the_shapes_of_numpy_at_length(kind):
+    check(None, kind, 10 * FEWER, shapes=True)

@@ -27,6 +27,8 @@ WRONG = [
     ("not itself a category", {"kind": Kind.ORDINAL, "categories": ("a",), "other": " a "}),
     ("not itself a category", {"kind": Kind.ORDINAL, "categories": ("a",), "other": " "}),
     ("bounds, atoms belong to", {"kind": Kind.BOOLEAN, "bounds": (0, 1), "atoms": (0,)}),
+    ("bins belong to", {"kind": Kind.UNKNOWN, "bins": 3}),
+    ("belong to categorical", {"kind": Kind.UNKNOWN, "categories": ("a",)}),
     ("reversed: 9 is greater than 1", {"kind": Kind.INTEGER, "bounds": (9, 1)}),
     ("reversed", {"kind": Kind.DATE, "bounds": (dt.date(2021, 1, 1), dt.date(2020, 1, 1))}),
     ("two values", {"kind": Kind.INTEGER, "bounds": (1, 2, 3)}),
@@ -91,10 +93,18 @@ def test_silence_is_listed_and_asks_nothing_of_columns_that_stay_home():
             Column(name="b", kind=Kind.CATEGORICAL, role=Role.DROP),
             Column(name="c", kind=Kind.BOOLEAN, null=True),
             Column(name="d", kind=Kind.ORDINAL, null=False),
+            Column(name="e", kind=Kind.UNKNOWN),
+            Column(name="f", kind=Kind.UNKNOWN, null=True),
+            Column(name="g", kind=Kind.UNKNOWN, role=Role.ID),
         )
     )
-    assert schema.silent == {"a": ("bounds", "null"), "d": ("categories",)}
-    assert [column.name for column in schema.coded] == ["a", "c", "d"]
+    assert schema.silent == {
+        "a": ("bounds", "null"),
+        "d": ("categories",),
+        "e": ("kind", "null"),
+        "f": ("kind",),
+    }
+    assert [column.name for column in schema.coded] == ["a", "c", "d", "e", "f"]
 
 
 def test_a_schema_is_a_collection_of_columns():
@@ -125,10 +135,29 @@ def test_contradictory_schemas_are_refused():
         Schema((column,), rows_bound=0)
 
 
+def test_roles_given_beside_a_schema_go_before_its_own():
+    schema = Schema(
+        (
+            Column(name="a", kind=Kind.BOOLEAN, role=Role.TARGET),
+            Column(name="b", kind=Kind.BOOLEAN, null=True),
+            Column(name="c", kind=Kind.BOOLEAN, role=Role.PROTECTED),
+        )
+    )
+    other = schema.with_roles({"b": Role.TARGET, "c": Role.DROP})
+    assert [column.role for column in other] == [Role.FEATURE, Role.TARGET, Role.DROP]
+    assert other["b"].null is True
+    assert schema.with_roles({"b": Role.ID}).target == "a"
+    assert schema.with_roles({}) == schema
+    with pytest.raises(UnknownColumn, match="'z'"):
+        schema.with_roles({"z": Role.DROP})
+    with pytest.raises(SchemaError, match="at most one target"):
+        schema.with_roles({"b": Role.TARGET, "c": Role.TARGET})
+
+
 def test_a_schema_describes_exactly_the_columns_that_are_there():
     schema = Schema((Column(name="a", kind=Kind.BOOLEAN), Column(name="b", kind=Kind.BOOLEAN)))
     schema.check_names(["b", "a"])
     with pytest.raises(SchemaError, match=r"does not have: b\. The table has: a, c"):
         schema.check_names(["a", "c"])
-    with pytest.raises(SchemaError, match=r"does not mention: c\..*drop"):
+    with pytest.raises(SchemaError, match=r"does not mention: c\..*found out.*drop"):
         schema.check_names(["a", "b", "c"])

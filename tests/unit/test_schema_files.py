@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from helpers.tables import columns
-from understudy.column import Column, Kind, Role
+from understudy.column import Column, Kind, Role, Source
 from understudy.errors import BadInput, SchemaError
 from understudy.schema import Schema
 from understudy.schema_files import (
@@ -31,10 +31,14 @@ def test_the_golden_file_is_read_and_written_to_the_byte():
 
 
 @settings(max_examples=200)
-@given(st.lists(columns(), min_size=1, max_size=5), st.none() | st.integers(1, 10**9))
-def test_every_schema_comes_back_from_toml(drawn, bound):
+@given(
+    st.lists(columns() | columns(Kind.UNKNOWN), min_size=1, max_size=5),
+    st.none() | st.integers(1, 10**9),
+    st.sampled_from(Source),
+)
+def test_every_schema_comes_back_from_toml(drawn, bound, source):
     named = [
-        Column(**{**vars(column), "name": f"{column.name} {place}"})
+        Column(**{**vars(column), "name": f"{column.name} {place}", "source": source})
         for place, column in enumerate(drawn)
     ]
     schema = Schema(tuple(named), rows_bound=bound)
@@ -48,7 +52,27 @@ def test_a_written_schema_is_read_back(tmp_path):
 
 
 def test_a_column_that_stays_home_needs_no_kind():
-    assert schema_from_toml('[columns.x]\nrole = "id"').columns[0].role is Role.ID
+    for role in ("id", "drop"):
+        column = schema_from_toml(f'[columns.x]\nrole = "{role}"').columns[0]
+        assert column.role is Role(role)
+        assert column.kind is Kind.CATEGORICAL
+        assert column.silent == ()
+
+
+@pytest.mark.parametrize(
+    ("text", "silent"),
+    [
+        ("[columns.x]", ("kind", "null")),
+        ("[columns.x]\nnull = true", ("kind",)),
+        ('[columns.x]\nrole = "target"', ("kind", "null")),
+        ('[columns.x]\nkind = "unknown"\nnull = false', ("kind",)),
+    ],
+)
+def test_a_column_without_a_kind_is_left_to_be_found_out(text, silent):
+    schema = schema_from_toml(text)
+    assert schema["x"].kind is Kind.UNKNOWN
+    assert schema.silent == {"x": silent}
+    assert schema_from_toml(schema_to_toml(schema)) == schema
 
 
 def test_a_code_list_that_lies_elsewhere_is_written_into_the_schema(tmp_path):
@@ -72,7 +96,9 @@ WRONG_TOML = {
     "nobody reads: bond": "[rows]\nbond = 3\n[columns.x]\nkind='real'",
     "nobody reads: bound": "[columns.x]\nkind='real'\nbound=[0, 1]",
     "must be a table": "columns = 3",
-    "'x': say its kind": "[columns.x]\nnull = true",
+    "bounds belong to integer, real, date.*is unknown": "[columns.x]\nbounds=[0, 1]",
+    "categories and other belong to categorical": "[columns.x]\ncategories=['a']",
+    "format belongs to date": "[columns.x]\nformat='%Y-%m-%d'",
     "kind 'reel' is unknown; use one of categorical": "[columns.x]\nkind='reel'",
     "role 'boss' is unknown": "[columns.x]\nkind='real'\nrole='boss'",
     "source 'me' is unknown": "[columns.x]\nkind='real'\nsource='me'",

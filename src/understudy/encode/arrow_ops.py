@@ -58,6 +58,10 @@ class ArrowOps:
         seconds = _numpy_integers(pc.cast(value, pa.int64())) // 10**6
         return np.where(_is_null(value), np.nan, seconds)
 
+    def matching(self, text: Value, regex: str) -> Value:
+        """The text where the regular expression finds something in it; unknown elsewhere."""
+        return pc.if_else(pc.match_substring_regex(text, regex), text, None)
+
     def moment_parts(self, text: Value, pattern: MomentPattern) -> dict[str, Value]:
         """Year … second of a date written as text, whole numbers; 0 where it lacks them."""
         # Arrow wants every capturing group named.

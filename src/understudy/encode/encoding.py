@@ -1,12 +1,13 @@
 """All columns' rules together."""
 
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Protocol
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from understudy.column import Column
@@ -14,7 +15,8 @@ from understudy.domain import Domain
 from understudy.encode.arrow_ops import ArrowOps, arrow_storage, plain_array, valid_text
 from understudy.encode.labels import LabelCells
 from understudy.encode.numbers import NumberCells
-from understudy.encode.ops import Ops, Storage, Value
+from understudy.encode.ops import Ops, Storage, Value, check_storage
+from understudy.encode.shapes import ShapeCells
 from understudy.errors import BadInput, SchemaError, listed
 from understudy.schema import Schema
 
@@ -35,11 +37,12 @@ class Cells(Protocol):
         """The cell of missing values, if there is one."""
 
     @property
+    def searched(self) -> bool:
+        """Whether a code is found by search among many edges."""
+
+    @property
     def arrow_type(self) -> pa.DataType:
         """The type that values decode to."""
-
-    def check_storage(self, storage: Storage) -> None:
-        """Refuse storage that the rule cannot read; decided by public types alone."""
 
     def read(self, value: Value, storage: Storage, ops: Ops) -> tuple[Value, ...]:
         """What the rule looks at: text, a number, or the parts of a date."""
@@ -70,6 +73,8 @@ class Encoding:
     """
 
     schema: Schema
+    shapes: bool = False
+    """Whether columns with open facts are coded by their shape, to find these facts out."""
 
     def __post_init__(self) -> None:
         # An open `null` costs one cell; without categories or bounds there are no cells at all.
@@ -78,7 +83,7 @@ class Encoding:
             for name, open_facts in self.schema.silent.items()
             if (facts := [fact for fact in open_facts if fact != "null"])
         }
-        if silent:
+        if silent and not self.shapes:
             what = listed(f"{name} ({' and '.join(facts)})" for name, facts in silent.items())
             msg = f"The schema leaves open what an encoding needs: {what}. Declare these facts."
             raise SchemaError(msg)
@@ -89,15 +94,17 @@ class Encoding:
     @cached_property
     def cells(self) -> dict[str, Cells]:
         """The cells of each released column, in the schema's order."""
-        return {
-            column.name: NumberCells(column) if column.kind.numeric else LabelCells(column)
-            for column in self.schema.coded
-        }
+        return {column.name: _cells(column) for column in self.schema.coded}
 
     @cached_property
     def domain(self) -> Domain:
         """The number of cells of each released column."""
         return Domain.of({name: cells.size for name, cells in self.cells.items()})
+
+    def only(self, names: Collection[str]) -> "Encoding":
+        """The encoding of some columns."""
+        columns = tuple(column for column in self.schema if column.name in names)
+        return replace(self, schema=replace(self.schema, columns=columns))
 
     def dtype(self, name: str) -> np.dtype[np.unsignedinteger]:
         """The narrowest unsigned integer that holds the column's codes."""
@@ -109,15 +116,25 @@ class Encoding:
         if absent:
             msg = f"The table must have these columns of the schema once: {listed(absent)}."
             raise BadInput(msg)
-        ops = ArrowOps()
-        codes = {}
-        for name, cells in self.cells.items():
-            storage = arrow_storage(name, table.schema.field(name).type)
-            cells.check_storage(storage)
-            values = valid_text(plain_array(table[name].combine_chunks()))
-            readings = cells.read(values, storage, ops)
-            codes[name] = np.asarray(cells.code(readings, ops)).astype(self.dtype(name))
-        return codes
+        return {name: self.column_codes(name, table[name].combine_chunks()) for name in self.cells}
+
+    def column_codes(self, name: str, stored: pa.Array) -> NDArray[np.unsignedinteger]:
+        """The codes of one column at hand."""
+        cells, storage = self.cells[name], arrow_storage(name, stored.type)
+        check_storage(cells.column, storage)
+        stored = plain_array(stored)
+        if storage is Storage.TEXT:
+            # Text is slow to read, and most columns repeat a few values.
+            coded = pc.dictionary_encode(stored, null_encoding="encode")
+            of_values = self._read(name, coded.dictionary, storage)
+            return np.asarray(of_values.take(coded.indices.to_numpy()))
+        return self._read(name, stored, storage)
+
+    def _read(self, name: str, stored: pa.Array, storage: Storage) -> NDArray[np.unsignedinteger]:
+        cells, ops = self.cells[name], ArrowOps()
+        readings = cells.read(valid_text(stored), storage, ops)
+        codes = np.asarray(cells.code(readings, ops))
+        return codes.astype(self.dtype(name))
 
     def decode(
         self, codes: Mapping[str, NDArray[np.unsignedinteger]], rng: np.random.Generator
@@ -133,3 +150,9 @@ class Encoding:
                 msg = f"Column {name!r} holds a code outside 0 … {self.domain.sizes[name] - 1}."
                 raise BadInput(msg)
         return pa.table({name: self.cells[name].decode(code, rng) for name, code in codes.items()})
+
+
+def _cells(column: Column) -> Cells:
+    if set(column.silent) - {"null"}:
+        return ShapeCells(column)
+    return NumberCells(column) if column.kind.numeric else LabelCells(column)

@@ -1,10 +1,13 @@
 """The rules' operations as Ibis expressions: codes made where the rows lie."""
 
 import datetime as dt
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from decimal import Decimal
 
 import ibis
+import numpy as np
+import pyarrow as pa
+from numpy.typing import NDArray
 
 from understudy.column import LARGEST_INTEGER
 from understudy.encode.arrow_ops import unusable_storage
@@ -17,6 +20,7 @@ from understudy.encode.ops import (
     MomentPattern,
     Storage,
     Value,
+    check_storage,
     seconds_since_1970,
 )
 
@@ -128,6 +132,10 @@ class IbisOps:
         }
         return seconds_since_1970(parts, self).cast("float64")
 
+    def matching(self, text: Value, regex: str) -> Value:
+        """The text where the regular expression finds something in it; unknown elsewhere."""
+        return ibis.ifelse(text.re_search(regex), text, ibis.null("string"))
+
     def moment_parts(self, text: Value, pattern: MomentPattern) -> dict[str, Value]:
         """Year … second of a date written as text, whole numbers; 0 where it lacks them."""
         parts: dict[str, Value] = dict.fromkeys(MOMENT_PARTS, ibis.literal(0, "int64"))
@@ -225,21 +233,32 @@ def ibis_storage(name: str, kind: Value) -> Storage:
     raise unusable_storage(name, str(kind))
 
 
-def coded_table(
-    table: Value, encoding: Encoding, columns: Mapping[str, str], ops: IbisOps, **also: Value
+def coded_table(  # noqa: PLR0913 - the last two by name
+    table: Value,
+    encoding: Encoding,
+    columns: Mapping[str, str],
+    ops: IbisOps,
+    *,
+    as_stored: Collection[str] = (),
+    also: Mapping[str, Value] | None = None,
 ) -> Value:
     """The table of codes, under the names of `code_names`: a question not asked yet.
 
     Reading and coding are two nested selects, because a code looks at what was read several
-    times and SQL would otherwise read as often. `also` names columns to carry along.
+    times and SQL would otherwise read as often. Columns named in `as_stored` come as they are,
+    for `code_batch` to code. `also` names columns to carry along.
     """
     names = code_names(encoding)
     readings: dict[str, dict[str, Value]] = {}
+    carried = dict(also or {})
     read: dict[str, Value] = {}
     for name, cells in encoding.cells.items():
         value = table[columns[name]]
         storage = ops.storage(name, value.type())
-        cells.check_storage(storage)
+        check_storage(cells.column, storage)
+        if name in as_stored:
+            carried[names[name]] = value
+            continue
         if storage is Storage.TEXT:
             value = value.cast("string")
         value = ops.stored(value, storage)
@@ -248,12 +267,27 @@ def coded_table(
             for place, reading in enumerate(cells.read(value, storage, ops))
         }
         read |= readings[name]
-    stage = table.select(**read, **also)
+    stage = table.select(**read, **carried)
     codes = {
-        names[name]: cells.code(tuple(stage[column] for column in readings[name]), ops)
-        for name, cells in encoding.cells.items()
+        names[name]: encoding.cells[name].code(tuple(stage[column] for column in inputs), ops)
+        for name, inputs in readings.items()
     }
-    return stage.select(**codes, **{name: stage[name] for name in also})
+    return stage.select(**codes, **{name: stage[name] for name in carried})
+
+
+def code_batch(
+    batch: pa.RecordBatch, encoding: Encoding, as_stored: Collection[str]
+) -> dict[str, NDArray[np.unsignedinteger]]:
+    """By column, the codes in a batch of `coded_table`, with those coded that came as stored."""
+    codes = {}
+    for name, column in code_names(encoding).items():
+        cells = batch.column(column)
+        codes[name] = (
+            encoding.column_codes(name, cells)
+            if name in as_stored
+            else cells.to_numpy().astype(encoding.dtype(name), copy=False)
+        )
+    return codes
 
 
 def code_names(encoding: Encoding) -> dict[str, str]:

@@ -8,7 +8,6 @@ from numpy.typing import NDArray
 
 from understudy.column import Column, Kind
 from understudy.encode.ops import Ops, Storage, Value
-from understudy.errors import SchemaError
 
 _NO = ("false", "f", "no", "n", "0", "0.0")
 _YES = ("true", "t", "yes", "y", "1", "1.0")
@@ -46,15 +45,6 @@ class LabelCells:
         """How many cells there are."""
         return len(self.labels) + (self.column.other is not None) + (self.column.null is not False)
 
-    def check_storage(self, storage: Storage) -> None:
-        """Refuse storage whose values have no agreed text."""
-        if storage in {Storage.DATE, Storage.TIMESTAMP}:
-            msg = (
-                f"Column {self.column.name!r} is {self.column.kind} in the schema but stored as a "
-                f"{storage}. Declare it as date or datetime."
-            )
-            raise SchemaError(msg)
-
     def read(self, value: Value, storage: Storage, ops: Ops) -> tuple[Value, ...]:
         """The text by which values are told apart."""
         if self.column.kind is Kind.BOOLEAN:
@@ -86,6 +76,11 @@ class LabelCells:
         if self.missing is not None:
             values.append(None)
         return pa.array(values, self.arrow_type).take(pa.array(codes))
+
+    @property
+    def searched(self) -> bool:
+        """Whether a code is found by search among many edges."""
+        return False
 
     @property
     def arrow_type(self) -> pa.DataType:

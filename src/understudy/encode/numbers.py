@@ -47,7 +47,7 @@ class NumberCells:
             self._refuse("the bounds are too wide for a double; bring them closer together")
         if self._whole and self._span > LARGEST_INTEGER:
             self._refuse("the bounds are further apart than 2**52; bring them closer together")
-        if self._searched and len(self._all_bins) >= MOST_EDGES:
+        if self.searched and len(self._all_bins) >= MOST_EDGES:
             self._refuse("the bounds are too wide for so many bins; declare fewer")
         if not self._whole and np.isnan(self._inner).any():
             self._refuse("the bins are too narrow for a double; declare fewer")
@@ -71,17 +71,6 @@ class NumberCells:
     def size(self) -> int:
         """How many cells there are."""
         return len(self.bins) + len(self.atoms) + (self.column.null is not False)
-
-    def check_storage(self, storage: Storage) -> None:
-        """Refuse storage that has no agreed reading as this kind of number."""
-        dates = {Storage.DATE, Storage.TIMESTAMP}
-        wanted = dates | {Storage.TEXT} if self._dated else set(Storage) - dates
-        if storage not in wanted:
-            msg = (
-                f"Column {self.column.name!r} is {self.column.kind} in the schema but stored as "
-                f"{storage}. Change its kind, or convert the column."
-            )
-            raise SchemaError(msg)
 
     def read(self, value: Value, storage: Storage, ops: Ops) -> tuple[Value, ...]:
         """A number; for a date written as text its parts."""
@@ -127,7 +116,7 @@ class NumberCells:
     def _bin(self, number: Value, ops: Ops) -> Value:
         """The bin of a number, or of the bound that it lies beyond."""
         cuts, span = self._cuts, self._span
-        if self._searched:
+        if self.searched:
             return ops.search(number, tuple(first for first, _ in self._all_bins[1:]))
         if not self._whole:
             # From a quarter of the first bin on: a tiny quotient is an error on some engines.
@@ -262,7 +251,7 @@ class NumberCells:
         return self._unit(self._bounds[1])
 
     @property
-    def _searched(self) -> bool:
+    def searched(self) -> bool:
         """Whether bins are searched: division is exact only as long as its products are."""
         unequal = self.column.edges is not None
         return unequal or (self._whole and self._span * self._cuts > LARGEST_INTEGER)

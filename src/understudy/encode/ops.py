@@ -9,7 +9,8 @@ contract test in `tests/contracts` holds the two equal.
 from enum import StrEnum
 from typing import Any, Protocol, TypeAlias
 
-from understudy.column import WHITESPACE
+from understudy.column import WHITESPACE, Column, Kind
+from understudy.errors import SchemaError
 
 Value: TypeAlias = Any
 """An Arrow or NumPy array, or an Ibis expression: the rules never ask which."""
@@ -24,6 +25,26 @@ class Storage(StrEnum):
     BOOLEAN = "boolean"
     DATE = "date"
     TIMESTAMP = "timestamp"
+
+
+def check_storage(column: Column, storage: Storage) -> None:
+    """Refuse storage that has no agreed reading as the column's kind; decided by public types."""
+    dates, kind = {Storage.DATE, Storage.TIMESTAMP}, column.kind
+    if kind is Kind.UNKNOWN:
+        return
+    if not kind.numeric and storage in dates:
+        msg = (
+            f"Column {column.name!r} is {kind} in the schema but stored as a {storage}. Declare it "
+            "as date or datetime."
+        )
+        raise SchemaError(msg)
+    wanted = dates | {Storage.TEXT} if kind in {Kind.DATE, Kind.DATETIME} else set(Storage) - dates
+    if storage not in wanted:
+        msg = (
+            f"Column {column.name!r} is {kind} in the schema but stored as {storage}. Change its "
+            "kind, or convert the column."
+        )
+        raise SchemaError(msg)
 
 
 class Ops(Protocol):
@@ -41,6 +62,9 @@ class Ops(Protocol):
 
     def moment(self, value: Value, storage: Storage) -> Value:
         """Seconds since 1970-01-01 of a stored date or timestamp, a whole double."""
+
+    def matching(self, text: Value, regex: str) -> Value:
+        """The text where the regular expression finds something in it; unknown elsewhere."""
 
     def moment_parts(self, text: Value, pattern: "MomentPattern") -> dict[str, Value]:
         """Year … second of a date written as text, whole numbers; 0 where it lacks them."""
