@@ -27,6 +27,10 @@ def ledger_page(record: LedgerRecord) -> dict[str, Any]:
         "head": record.head,
         "spent": _share(record.spent, whole.rho),
         "left": _share(record.rest, whole.rho),
+        "delta_for_facts": {
+            "whole": whole.thresholds,
+            "left": float(max(Fraction(0), record.rest_delta)),
+        },
         "next_release": {
             "epsilon": _affordable(record.rest),
             "delta": _USUAL_DELTA,
@@ -67,6 +71,12 @@ def show(page: dict[str, Any]) -> None:
         if coming["epsilon"] > 0
         else f"Spent {_percent(page['spent'])}: nothing is left."
     )
+    facts = page["delta_for_facts"]
+    if facts["whole"] > 0:
+        share = _percent(facts["left"] / facts["whole"])
+        console.print(
+            f"Of the part of delta kept for facts that releases find out, {share} is left."
+        )
 
 
 def _release(release: ReleaseRecord, record: LedgerRecord) -> dict[str, Any]:

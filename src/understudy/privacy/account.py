@@ -13,11 +13,15 @@ from fractions import Fraction
 from typing import Any
 
 from understudy.errors import BadInput, BudgetSpent, PrivacyRefused
-from understudy.privacy.accountant import cost, total_cost, total_epsilon
+from understudy.privacy.accountant import cost, delta, total_cost, total_delta, total_epsilon
 from understudy.privacy.budget import Budget
 from understudy.privacy.events import Event, Reveal
 from understudy.privacy.ledger_file import OpenRelease
 
+_NO_DELTA = (
+    "Values told by a threshold would use up more of delta than was kept for them. Declare the "
+    "values, or keep more of delta."
+)
 Request = Mapping[str, Any]
 """What was asked for, as plain public data."""
 
@@ -94,6 +98,12 @@ class Account:
         """What can still be spent."""
         return min(limit.rest for limit in self._limits)
 
+    @property
+    def rest_delta(self) -> Fraction:
+        """What values told by a threshold can still use up of δ."""
+        spent = total_delta(entry.event for entry in self._book.entries)
+        return Fraction(self.budget.thresholds) - spent
+
     def part(self, amount: Fraction) -> "Account":
         """An account within this one that may spend at most this amount."""
         return Account(self._book, (*self._limits, _Limit(min(amount, self.rest))))
@@ -108,6 +118,8 @@ class Account:
             raise BadInput(msg)
         total = total_epsilon(events, self.budget.delta)
         costs = total_cost(events, self.budget.order)
+        if total_delta(events) > self.budget.thresholds:
+            raise BudgetSpent(_NO_DELTA)
         if total > self.budget.epsilon and costs > self.budget.rho:
             msg = (
                 f"The requests cost epsilon {total:.4g} together; {self.budget.epsilon:.4g} is "
@@ -145,6 +157,8 @@ class Account:
         elif self.planned is not None and self._book.left[event] < 1:
             msg = "All requests were fixed beforehand, and this is none of them."
             raise PrivacyRefused(msg)
+        elif delta(event) > self.rest_delta:
+            raise BudgetSpent(_NO_DELTA)
         elif amount > self.rest:
             msg = (
                 f"The request costs rho {float(amount):.4g}, and {float(self.rest):.4g} is left. "

@@ -12,10 +12,29 @@ from fractions import Fraction
 
 import numpy as np
 
-from understudy.privacy.budget import epsilon_of_divergence, epsilon_of_rho, rounded_up, spendable
-from understudy.privacy.events import Event, Exponential, Gaussian, Reveal, SampledGaussian
+from understudy.errors import BadInput
+from understudy.privacy.budget import (
+    epsilon_of_divergence,
+    epsilon_of_rho,
+    rounded_down,
+    rounded_up,
+    spendable,
+)
+from understudy.privacy.events import (
+    Event,
+    Exponential,
+    Gaussian,
+    Reveal,
+    SampledGaussian,
+    Threshold,
+)
 
 _SAFETY = 1e-9
+_LEAST = 1e-300
+"""More than a double loses of a probability that is too small for it."""
+_FAR = 40
+"""So many standard deviations out, less than that is left."""
+_HIGHEST = 2**48
 _UNKNOWN = "An event that the accountant does not know."
 _LAST_DIGITS = 1e-14
 _LARGEST_ORDER = 2**12
@@ -38,7 +57,7 @@ def cost(event: Event, order: float) -> Fraction | float:
     Fraction(1, 32)
     """
     match event:
-        case Gaussian() | Exponential():
+        case Gaussian() | Exponential() | Threshold():
             return rho(event)
         case SampledGaussian():
             divergence = event.steps * sampled_divergence(event, order)
@@ -57,12 +76,61 @@ def total_cost(events: Iterable[Event], order: float) -> Fraction | float:
     return total
 
 
-def rho(event: Gaussian | Exponential) -> Fraction:
+def rho(event: Gaussian | Exponential | Threshold) -> Fraction:
     """The ρ of an event that has one."""
     if isinstance(event, Exponential):
         return rounded_up(Fraction(event.epsilon) ** 2 / 8)
     per_step = event.sensitivity_squared / (2 * Fraction(event.scale) ** 2)
-    return rounded_up(event.steps * per_step)
+    return rounded_up(per_step * (event.steps if isinstance(event, Gaussian) else 1))
+
+
+def delta(event: Event) -> Fraction:
+    """What an event adds to δ by itself: only values told by a threshold do.
+
+    >>> event = Threshold(10.0, 61, Fraction(1), columns=1, arrivals=1)
+    >>> 1.5e-9 < delta(event) < 1.6e-9
+    True
+    """
+    if not isinstance(event, Threshold):
+        return Fraction(0)
+    each = _tail(event.threshold - event.arrivals, event.scale)
+    return rounded_up(event.columns * event.arrivals * Fraction(each))
+
+
+def total_delta(events: Iterable[Event]) -> Fraction:
+    """What events add to δ by themselves, together."""
+    return sum(map(delta, events), Fraction(0))
+
+
+def threshold(scale: float, columns: int, arrivals: int, most: Fraction) -> int:
+    """The lowest threshold whose δ is at most `most`."""
+
+    def fits(height: int) -> bool:
+        return rounded_up(columns * arrivals * Fraction(_tail(height, scale))) <= most
+
+    high = 1
+    while not fits(high):
+        high *= 2
+        if high > _HIGHEST:
+            msg = f"No threshold keeps a delta of {float(most):.3g} with so much noise."
+            raise BadInput(msg)
+    low = high // 2
+    while high - low > 1:
+        middle = (low + high) // 2
+        low, high = (low, middle) if fits(middle) else (middle, high)
+    return high + arrivals
+
+
+def _tail(height: int, scale: float) -> float:
+    """At least the probability that a discrete Gaussian reaches a height above 0.
+
+    Its weights exp(-y² / (2 scale²)) fall with y, so all beyond the first are less than the
+    integral from the height on; and together they are at least √(2π) scale.
+    """
+    if height > _FAR * scale:
+        return _LEAST
+    first = math.exp(-((height / scale) ** 2) / 2) / (math.sqrt(2 * math.pi) * scale)
+    return (first + math.erfc(height / scale / math.sqrt(2)) / 2) * (1 + _SAFETY) + _LEAST
 
 
 def sampled_divergence(event: SampledGaussian, order: float) -> float:
@@ -141,24 +209,25 @@ def sampled_scale(
     return high
 
 
-def total_epsilon(events: Sequence[Event], delta: float) -> float:
+def total_epsilon(events: Sequence[Event], whole_delta: float) -> float:
     """The ε of events that were all fixed before the first answer."""
     if not events:
         return 0.0
-    if any(isinstance(event, Reveal) for event in events):
+    left = rounded_down(Fraction(whole_delta) - total_delta(events))
+    if left <= 0 or any(isinstance(event, Reveal) for event in events):
         return math.inf
-    plain = [event for event in events if isinstance(event, Gaussian | Exponential)]
+    plain = [event for event in events if isinstance(event, Gaussian | Exponential | Threshold)]
     sampled = [event for event in events if isinstance(event, SampledGaussian)]
     if len(plain) + len(sampled) < len(events):
         raise TypeError(_UNKNOWN)
     spent = sum(map(rho, plain), Fraction(0))
     if not sampled:
-        by_divergence = epsilon_of_rho(spent, delta)
+        by_divergence = epsilon_of_rho(spent, left)
     else:
-        by_divergence = _best_epsilon(float(spent), sampled, delta)
+        by_divergence = _best_epsilon(float(spent), sampled, left)
     counts = [event for event in plain if isinstance(event, Gaussian) and event.unit_cells]
     if len(counts) == len(events):
-        return min(by_divergence, _exact_epsilon(counts, delta))
+        return min(by_divergence, _exact_epsilon(counts, left))
     return by_divergence
 
 

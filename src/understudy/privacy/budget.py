@@ -42,6 +42,8 @@ class Budget:
     delta: float
     fixed_order: float | None = None
     """Another order than the best for Gaussian noise; a run that mostly trains may want one."""
+    thresholds: float = 0.0
+    """The part of δ that values told by a threshold may use up; the rest converts ρ into ε."""
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "epsilon", number(self.epsilon, "epsilon"))
@@ -51,6 +53,10 @@ class Budget:
             raise BadInput(msg)
         if not 0 < self.delta < 1:
             msg = f"delta is {self.delta}; it must lie between 0 and 1, such as 1e-9."
+            raise BadInput(msg)
+        object.__setattr__(self, "thresholds", number(self.thresholds, "thresholds"))
+        if not 0 <= self.thresholds < self.delta:
+            msg = f"Of delta {self.delta}, {self.thresholds} cannot be kept for thresholds."
             raise BadInput(msg)
         if self.fixed_order is None:
             if self.rho <= 0:
@@ -69,17 +75,22 @@ class Budget:
         return self._order() if self.fixed_order is None else self.fixed_order
 
     @cached_property
+    def converting(self) -> float:
+        """The part of δ that converts ρ into ε."""
+        return rounded_down(Fraction(self.delta) - Fraction(self.thresholds))
+
+    @cached_property
     def rho(self) -> Fraction:
         """How much may be spent: its cost at `order`, divided by the order."""
         x = self.order - 1
-        reserve = _LAST_DIGITS * (self.epsilon + _size(x, self.delta)) / (1 + x)
+        reserve = _LAST_DIGITS * (self.epsilon + _size(x, self.converting)) / (1 + x)
         return Fraction(self._rho(x) * (1 - _SAFETY) - reserve)
 
     def _order(self) -> float:
         return 1 + _best(lambda x: -self._rho(x))
 
     def _rho(self, x: float) -> float:
-        return (self.epsilon - _overhead(x, self.delta)) / (1 + x)
+        return (self.epsilon - _overhead(x, self.converting)) / (1 + x)
 
 
 def epsilon_of_rho(rho: Fraction | float, delta: float) -> float:
@@ -115,6 +126,12 @@ def number(value: object, what: str) -> float:
 def rounded_up(cost: Fraction) -> Fraction:
     """A cost on a fixed grid, so that long sums stay short fractions."""
     return Fraction(math.ceil(cost * _GRID), _GRID)
+
+
+def rounded_down(value: Fraction) -> float:
+    """The largest double that is at most the value."""
+    double = float(value)
+    return double if Fraction(double) <= value else math.nextafter(double, -math.inf)
 
 
 def spendable(rho: Fraction) -> Fraction:

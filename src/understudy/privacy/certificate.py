@@ -5,6 +5,7 @@ and the hashes from the files. Hashes alone show accidents: who edits a folder c
 A signature with a key that the curator holds shows who vouches for it.
 """
 
+import html
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
@@ -12,9 +13,10 @@ from fractions import Fraction
 from typing import Any
 
 from understudy.privacy.account import Entry
-from understudy.privacy.accountant import cost, total_cost, total_epsilon
+from understudy.privacy.accountant import cost, delta, total_cost, total_delta, total_epsilon
 from understudy.privacy.budget import Budget
 from understudy.privacy.events import Event, Reveal, event_from_json, event_to_json
+from understudy.privacy.promise import promise
 from understudy.privacy.spelling import digest, spelled
 
 FORMAT = "understudy certificate 1"
@@ -58,6 +60,11 @@ class Certificate:
         return total_cost((entry.event for entry in self.entries), self.budget.order)
 
     @property
+    def spent_delta(self) -> Fraction:
+        """What values told by a threshold used up of δ."""
+        return total_delta(entry.event for entry in self.entries)
+
+    @property
     def epsilon(self) -> float:
         """The promised ε: the budget that capped adaptive requests, or the total of fixed ones.
 
@@ -73,6 +80,18 @@ class Certificate:
     def delta(self) -> float:
         """The promised δ."""
         return self.budget.delta
+
+    @property
+    def promise(self) -> list[str]:
+        """The promise in plain words, a sentence each."""
+        return promise(self.epsilon, self.delta, self.unit, self.not_private)
+
+    def _repr_html_(self) -> str:
+        lines = "".join(f"<li>{html.escape(line)}</li>" for line in self.promise)
+        paid = f"{len(self.entries)} requests through the ledger"
+        bought = "".join(f"<li>{html.escape(line)}</li>" for line in self.bought)
+        facts = f"<p>Found out with noise:</p><ul>{bought}</ul>" if bought else ""
+        return f"<div><strong>Certificate</strong>: {paid}<ul>{lines}</ul>{facts}</div>"
 
     def __str__(self) -> str:
         if self.not_private:
@@ -99,8 +118,9 @@ class Certificate:
                 "delta": self.budget.delta,
                 "order": self.budget.order,
                 "rho": str(self.budget.rho),
+                "thresholds": self.budget.thresholds,
             },
-            "spent": {"rho": _number(self.spent)},
+            "spent": {"rho": _number(self.spent), "delta": str(self.spent_delta)},
             "planned": None
             if self.planned is None
             else [event_to_json(event) for event in self.planned],
@@ -109,6 +129,7 @@ class Certificate:
                     "request": dict(entry.request),
                     "event": event_to_json(entry.event),
                     "cost": _number(cost(entry.event, self.budget.order)),
+                    "delta": str(delta(entry.event)),
                 }
                 for entry in self.entries
             ],
@@ -131,7 +152,7 @@ def certificate_from_json(content: Mapping[str, Any]) -> Certificate:
     """The certificate that `Certificate.to_json` wrote; what it computes is computed again."""
     budget, planned = content["budget"], content["planned"]
     return Certificate(
-        budget=Budget(budget["epsilon"], budget["delta"], budget["order"]),
+        budget=Budget(budget["epsilon"], budget["delta"], budget["order"], budget["thresholds"]),
         unit=content["promise"]["unit"],
         entries=tuple(
             Entry(item["request"], event_from_json(item["event"])) for item in content["events"]

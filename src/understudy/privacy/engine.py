@@ -32,12 +32,18 @@ class ReadError(Exception):
 @contextlib.contextmanager
 def _told_nothing() -> Iterator[None]:
     """Turn whatever the engine raises into a `ReadError` without a message or a context."""
-    stopped = False
+    stopped = interrupted = False
     try:
         yield
     except (duckdb.Error, OSError, pa.ArrowException):
         # While rows are under way, errors come dressed as Arrow's or the system's.
         stopped = True
+    except RuntimeError as error:
+        # So the engine says that somebody pressed Ctrl-C.
+        interrupted = "interrupt" in str(error).lower()
+        stopped = True
+    if interrupted:
+        raise KeyboardInterrupt
     if stopped:
         raise ReadError
 
@@ -89,6 +95,16 @@ class EmbeddedEngine:
         """The rows as an Ibis table."""
         with _told_nothing():
             return self._backend.table(_VIEW)
+
+    def held(self, name: str, data: pa.Table) -> Value:
+        """An Arrow table beside the rows, as an Ibis table."""
+        with _told_nothing():
+            self._backend.con.register(name, data)
+            return self._backend.table(name)
+
+    def let_go(self, name: str) -> None:
+        """Forget a table that was held."""
+        self._backend.con.unregister(name)
 
     def batches(self, query: Value, rows: int) -> Iterator[pa.RecordBatch]:
         """Run a query and hand its result over in batches; stop with `ReadError`."""

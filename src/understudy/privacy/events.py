@@ -72,16 +72,41 @@ class SampledGaussian:
 
 
 @dataclass(frozen=True)
+class Threshold:
+    """The values that rows share, counted as in `Gaussian`; rare ones are not told.
+
+    In each of `columns` columns every value that occurs is counted, with discrete Gaussian noise,
+    and told if the noisy count reaches the threshold. A neighbour may hold values that the other
+    table lacks: at most `arrivals` of them in each column, each in at most `arrivals` records.
+    Unless one of those is told, which has the probability `delta`, the two tables answer as
+    `Gaussian` does. So it is δ-approximate ρ-zCDP, with the ρ of `Gaussian`.
+    """
+
+    scale: float
+    threshold: int
+    sensitivity_squared: Fraction
+    columns: int
+    arrivals: int
+
+    def __post_init__(self) -> None:
+        _check_noise(self.scale, self.sensitivity_squared, self.columns)
+        whole = type(self.threshold) is int and type(self.arrivals) is int
+        if not whole or not 1 <= self.arrivals < self.threshold:
+            msg = "A threshold must be a whole number above what one person can bring."
+            raise BadInput(msg)
+
+
+@dataclass(frozen=True)
 class Reveal:
     """Rows, or a fact read off them, used as they are: no promise is left."""
 
     reason: str
 
 
-Event: TypeAlias = Gaussian | Exponential | SampledGaussian | Reveal
+Event: TypeAlias = Gaussian | Exponential | SampledGaussian | Threshold | Reveal
 
 
-EVENTS: tuple[type[Event], ...] = (Gaussian, Exponential, SampledGaussian, Reveal)
+EVENTS: tuple[type[Event], ...] = (Gaussian, Exponential, SampledGaussian, Threshold, Reveal)
 
 
 def event_to_json(event: Event) -> dict[str, Any]:

@@ -1,8 +1,10 @@
 """What a promise takes for granted: the schema, as a ledger looks at it before it opens."""
 
+from collections.abc import Iterable, Mapping
 from dataclasses import replace
 
-from understudy.column import Source
+from understudy.column import Column, Kind, Source
+from understudy.encode.ops import Storage
 from understudy.errors import PrivacyRefused, listed
 from understudy.privacy.budget import Budget
 from understudy.schema import Schema
@@ -44,5 +46,68 @@ def check_reveals(schema: Schema, *, allowed: bool) -> None:
             f"The schema rests on the private table ({'; '.join(reasons)}). Review these facts and "
             'set source = "declared" for those that are public, or allow a release that is not '
             "private."
+        )
+        raise PrivacyRefused(msg)
+
+
+_KINDS = {
+    Storage.INTEGER: Kind.INTEGER,
+    Storage.BOOLEAN: Kind.BOOLEAN,
+    Storage.DATE: Kind.DATE,
+    Storage.TIMESTAMP: Kind.DATETIME,
+}
+"""What storage says by itself. Text may hold anything, and a float whole numbers."""
+
+
+def undescribed(names: Iterable[str]) -> Schema:
+    """What is known of a table that nobody has described: the names of its columns."""
+    return Schema(tuple(Column(name=name, kind=Kind.UNKNOWN) for name in names))
+
+
+def outline(schema: Schema, storage: Mapping[str, Storage]) -> Schema:
+    """What is public about a table: what the schema says, and what storage tells of kinds."""
+    columns = [
+        replace(column, kind=_KINDS.get(storage[column.name], Kind.UNKNOWN))
+        if column.kind is Kind.UNKNOWN and column.coded
+        else column
+        for column in schema
+    ]
+    return replace(schema, columns=tuple(columns))
+
+
+def check_silent(schema: Schema) -> None:
+    """Refuse a schema that leaves open what codes are made from, and tell the ways out."""
+    if not any(set(facts) - {"null"} for facts in schema.silent.values()):
+        return
+    missing = "; ".join(f"{name}: {', '.join(facts)}" for name, facts in schema.silent.items())
+    msg = (
+        f"Nobody has said what these columns hold ({missing}). Three ways out. Declare: state "
+        "these facts in a schema, if they are public. Buy: leave out --strict, and they are found "
+        "out with noise, out of the same epsilon. Reveal: draft a schema from the rows with "
+        "`understudy schema`, and allow a release that is not private."
+    )
+    raise PrivacyRefused(msg)
+
+
+def bought(stated: Schema, found: Schema) -> tuple[str, ...]:
+    """By column, the facts that were open at first and were found out since."""
+    lines = []
+    for column in stated:
+        facts = [fact for fact in column.silent if fact not in found[column.name].silent]
+        if column.kind is Kind.UNKNOWN and "kind" in facts:
+            facts.insert(1, "bounds" if found[column.name].kind.numeric else "categories")
+        if facts:
+            lines.append(f"{column.name}: {', '.join(facts)}")
+    return tuple(lines)
+
+
+def check_bought(stated: Schema, later: Schema) -> None:
+    """Refuse facts that nobody stated when the ledger was opened, unless they were bought."""
+    new = [column for column in later if column != stated[column.name]]
+    rows = (later.rows_bound, later.rows_source) != (stated.rows_bound, stated.rows_source)
+    if rows or any(column.source is not Source.BOUGHT for column in new):
+        msg = (
+            "Declared facts must be stated when the ledger is opened, where the certificate lists "
+            "them; later ones can only be made from noisy answers (source = bought)."
         )
         raise PrivacyRefused(msg)

@@ -3,6 +3,7 @@
 import codecs
 import csv
 import glob
+import gzip
 import zlib
 from pathlib import Path
 
@@ -21,6 +22,11 @@ from understudy.privacy.engine import (
 from understudy.privacy.tolerant import csv_batches, is_text, open_text, parquet_batches
 
 _LONGEST_HEADER = 2**20
+_WIDE = {
+    "utf-16": (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE),
+    "utf-32": (codecs.BOM_UTF32_LE, codecs.BOM_UTF32_BE),
+}
+"""Encodings with more than a byte for every character, and how their files begin."""
 
 
 def open_path(path: str, text_encoding: str) -> OpenedRows:
@@ -65,6 +71,7 @@ def _open_csv(file: Path, encoding: str) -> OpenedRows:
     except (LookupError, TypeError, ValueError):
         msg = f"The text encoding {encoding!r} is unknown. Try 'utf-8', 'latin-1' or 'cp1252'."
         raise SourceError(msg) from None
+    _check_codec(codec, file)
     delimiter, names = _csv_header(file, codec)
     check_names(names)
     engine = EmbeddedEngine()
@@ -85,12 +92,54 @@ def _open_csv(file: Path, encoding: str) -> OpenedRows:
         engine.attach(csv_batches(file, codec, delimiter, inside))
 
     def outline() -> None:
-        engine.attach(pa.table({name: pa.array([], pa.string()) for name in inside}))
+        engine.attach(
+            pa.Table.from_batches([], pa.schema([(name, pa.string()) for name in inside]))
+        )
 
     # The fast reader takes UTF-8 only, and has its own mind on blank lines in a single column.
     fast = codec == "utf-8" and len(inside) > 1
     readers = (strictly, tolerantly) if fast else (tolerantly,)
     return embedded_rows(engine, columns, outline, readers)
+
+
+def _check_codec(codec: str, file: Path) -> None:
+    """Refuse an encoding that, if it is the wrong one, would take rows for the header.
+
+    Most encodings agree on the end of a line; of the others a mark at the file's start must say
+    that they are meant.
+    """
+    plain = [chr(code) for code in (9, 10, 13, *range(32, 127))]
+    if all(_same_in_ascii(character, codec) for character in plain):
+        return
+    marks = _WIDE.get(codec)
+    if marks is None:
+        msg = (
+            f"Text in {codec} cannot be read safely: taken for it by mistake, a file's rows would "
+            "be read as column names. Save the file as UTF-8."
+        )
+        raise SourceError(msg)
+    if not _first_bytes(file).startswith(marks):
+        msg = (
+            f"{file} does not begin with the mark of {codec}. Save it as UTF-8, or with a byte "
+            "order mark."
+        )
+        raise SourceError(msg)
+
+
+def _same_in_ascii(character: str, codec: str) -> bool:
+    try:
+        return character.encode("ascii").decode(codec) == character
+    except UnicodeError:
+        return False
+
+
+def _first_bytes(file: Path) -> bytes:
+    open_bytes = gzip.open if file.suffix.lower() == ".gz" else open
+    try:
+        with open_bytes(file, "rb") as content:
+            return bytes(content.read(4))
+    except (OSError, EOFError, zlib.error):
+        return b""  # told when the header is read
 
 
 def _csv_header(file: Path, encoding: str) -> tuple[str, tuple[str, ...]]:

@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import Any
 
 from understudy.errors import BadInput
-from understudy.privacy.accountant import total_cost, total_epsilon
+from understudy.privacy.accountant import total_cost, total_delta, total_epsilon
 from understudy.privacy.certificate import Certificate, certificate_from_json
 from understudy.privacy.disk import sync_folder
 from understudy.privacy.ledger_file import LedgerRecord
@@ -45,9 +45,8 @@ def publish(
         if Path(name).name != name or name in {"", "..", CERTIFICATE} or not name.isprintable():
             msg = f"A release cannot hold a file named {name!r}; use a plain file name."
             raise BadInput(msg)
-    if folder.exists():
-        msg = f"{folder} is there already, and nothing is overwritten. Name another folder."
-        raise BadInput(msg)
+    check_free(folder)
+    folder = folder.resolve()  # "." has no name of its own
     certificate = certificate.with_files(files)
     content = certificate.to_json()
     if key is not None:
@@ -71,6 +70,22 @@ def publish(
     return certificate
 
 
+def check_free(folder: Path) -> None:
+    """Refuse a folder that a release cannot be written to; an empty one will do."""
+    writable = taken = False
+    with contextlib.suppress(OSError):  # such as a folder above that may not be looked into
+        taken = folder.is_symlink() or folder.exists()
+        taken = taken and (folder.is_symlink() or not folder.is_dir() or any(folder.iterdir()))
+        above = next(parent for parent in folder.absolute().parents if parent.exists())
+        writable = above.is_dir() and os.access(above, os.W_OK | os.X_OK)
+    if taken:
+        msg = f"{folder} is there already, and nothing is overwritten. Name another folder."
+        raise BadInput(msg)
+    if not writable:
+        msg = f"{folder} cannot be written: it lies in no folder of yours. Name another folder."
+        raise BadInput(msg)
+
+
 def verify(
     folder: Path, *, public_key: bytes | None = None, ledger: LedgerRecord | None = None
 ) -> tuple[Check, ...]:
@@ -92,6 +107,11 @@ def verify(
         if spelled_for_people(content) == written:
             return tuple(_checks(folder, content, key, ledger))
     return (Check("the certificate can be read", passed=False, note="it was changed"),)
+
+
+def read_certificate(folder: Path) -> Certificate:
+    """The certificate in a folder that was verified."""
+    return certificate_from_json(json.loads((folder / CERTIFICATE).read_bytes()))
 
 
 def _checks(
@@ -142,6 +162,8 @@ def _kept(certificate: Certificate) -> bool:
     """Whether what was asked is within the budget, or within a plan that is."""
     asked = [entry.event for entry in certificate.entries]
     budget, room = certificate.budget, 1 + _LAST_DIGITS
+    if float(total_delta(certificate.planned or asked)) > budget.thresholds * room:
+        return False
     if certificate.planned is None:
         return float(total_cost(asked, budget.order)) <= float(budget.rho) * room
     if Counter(asked) - Counter(certificate.planned):

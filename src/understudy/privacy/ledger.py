@@ -7,22 +7,23 @@ and only then run; a crash after the debit stays charged.
 
 import json
 import math
-import platform
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from importlib.metadata import version
 from pathlib import Path
 from typing import Any, Self
 
 import numpy as np
 import pyarrow as pa
+from numpy.typing import NDArray
 
+from understudy.column import Kind, Role
 from understudy.domain import Clique, Domain
 from understudy.encode import Encoding
+from understudy.encode.ops import Storage
 from understudy.errors import BadInput, RowsAreSealed
 from understudy.privacy.account import Account, Entry, Request
-from understudy.privacy.answers import Measurement, NoisySum
+from understudy.privacy.answers import CommonValues, Measurement, NoisySum
 from understudy.privacy.budget import Budget, number
 from understudy.privacy.certificate import Certificate
 from understudy.privacy.events import (
@@ -32,7 +33,17 @@ from understudy.privacy.events import (
     Reveal,
     SampledGaussian,
 )
-from understudy.privacy.facts import check_delta, check_reveals, revealed, spelled_out
+from understudy.privacy.facts import (
+    bought,
+    check_bought,
+    check_delta,
+    check_reveals,
+    check_silent,
+    outline,
+    revealed,
+    spelled_out,
+    undescribed,
+)
 from understudy.privacy.ledger_file import OpenRelease, open_release, read_ledger
 from understudy.privacy.noise import (
     OsRandom,
@@ -46,11 +57,13 @@ from understudy.privacy.prices import (
     selection_price,
     sum_price,
     training_price,
+    values_price,
 )
 from understudy.privacy.row_maps import ROW_MAPS, RowMap, held_sum, in_parts
-from understudy.privacy.scores import SCORES, STEPS, Score, in_steps
+from understudy.privacy.scores import SCORES, STEPS, Score, in_steps, scores_of
+from understudy.privacy.software import TRUSTED, versions
 from understudy.privacy.spelling import spelled, spelled_for_people
-from understudy.privacy.table import MOST_CELLS, PrivateTable
+from understudy.privacy.table import MOST_CELLS, PrivateTable, opened, storage_of
 from understudy.privacy.train import (
     TrainedModel,
     Training,
@@ -60,31 +73,16 @@ from understudy.privacy.unit import Person, Record, Unit
 from understudy.privacy.weights import UNIT, RowWeights
 from understudy.schema import Schema
 
-_CELLS_AT_ONCE = 2**24
-_TRUSTED = (
-    "OpenDP: discrete Gaussian noise up to 100,000 cells, and noisy maximum",
-    "NumPy: arithmetic, and logarithms to twelve digits where our own sampler draws noise",
-    "Python's decimal: logarithms to any number of digits, for the draws that need them",
-    "dp-accounting: exact totals of requests that were fixed beforehand",
-)
-_LIBRARIES = (
-    "understudy",
-    "opendp",
-    "dp-accounting",
-    "numpy",
-    "pyarrow",
-    "duckdb",
-    "ibis-framework",
-)
-
 
 @dataclass
 class _Core:
     """What all parts of a ledger share."""
 
     table: PrivateTable | None
-    schema: Schema
+    stated: Schema
+    """What was said before any row was asked."""
     encoding: Encoding
+    storage: Mapping[str, Storage]
     unit: Unit
     source: RandomSource
     public: dict[str, Any]
@@ -107,7 +105,7 @@ class Ledger:
     def open(  # noqa: PLR0913 - each is a choice of its own, by name
         cls,
         data: Any,  # noqa: ANN401 - whatever PrivateTable reads
-        schema: Schema,
+        schema: Schema | None,
         budget: Budget,
         *,
         unit: Unit | None = None,
@@ -116,28 +114,42 @@ class Ledger:
         allow_non_private: bool = False,
         text_encoding: str = "utf-8",
         most_cells: int = MOST_CELLS,
+        roles: Mapping[str, Role] | None = None,
+        discover: bool = False,
     ) -> "Ledger":
         """A ledger on a table: a path, a frame, an Arrow or an Ibis table.
 
-        With `file`, what is spent counts against the total of that ledger file too.
+        With `file`, what is spent counts against the total of that ledger file too. Facts may
+        be left open only to `discover` them; without a schema all are. `roles` go before those
+        of the schema.
         """
         unit = unit or Record()
         source = source or OsRandom()
-        check_delta(budget, schema)
         private = type(source) is OsRandom  # whatever another class says of itself
         if file is not None and not private:
             msg = "Seeded noise is for tests; a table's ledger file only takes real noise."
             raise BadInput(msg)
+        rows = opened(data, text_encoding)
+        if schema is not None:
+            schema.check_names(rows.columns)
+        schema = (schema or undescribed(rows.columns)).with_roles(roles or {})
+        schema = outline(schema, storage_of(rows, (column.name for column in schema.coded)))
+        check_delta(budget, schema)
+        if not discover:
+            check_silent(schema)
         person = unit if isinstance(unit, Person) else None
-        table = PrivateTable(
-            data, schema, person=person, text_encoding=text_encoding, most_cells=most_cells
-        )
+        table = PrivateTable(rows, schema, person=person, most_cells=most_cells, shapes=discover)
         check_reveals(schema, allowed=allow_non_private)
         if file is not None:
             check_delta(read_ledger(file).budget, schema)
         release = None if file is None else open_release(file, budget, str(unit))
-        public = {"schema": spelled_out(schema), "unit": str(unit)}
-        core = _Core(table, schema, table.encoding, unit, source, public, release)
+        storage = table.storage
+        public = {
+            "schema": spelled_out(schema),
+            "storage": {name: str(kind) for name, kind in storage.items()},
+            "unit": str(unit),
+        }
+        core = _Core(table, schema, table.encoding, storage, unit, source, public, release)
         account = Account.open(budget, file=release, allow_non_private=allow_non_private)
         for reason in revealed(schema):
             account.debit(Reveal(reason), {"door": "schema"})
@@ -155,8 +167,13 @@ class Ledger:
 
     @property
     def schema(self) -> Schema:
-        """The public facts."""
-        return self._core.schema
+        """The facts that codes are made from: public ones, and those bought since."""
+        return self._core.encoding.schema
+
+    @property
+    def storage(self) -> Mapping[str, Storage]:
+        """How the table stores each column: a public fact."""
+        return self._core.storage
 
     @property
     def unit(self) -> Unit:
@@ -176,6 +193,19 @@ class Ledger:
     def rest(self) -> Fraction:
         """What can still be spent, as ρ."""
         return self._account.rest
+
+    def rest_delta(self) -> Fraction:
+        """What values told by a threshold can still use up of δ."""
+        return self._account.rest_delta
+
+    def recode(self, schema: Schema, *, shapes: bool = False) -> None:
+        """Code the rows by other facts from now on: public ones, or some made from answers."""
+        if schema.names != self.schema.names:
+            msg = "Other facts must be about the same columns, in the same order."
+            raise BadInput(msg)
+        check_bought(self._core.stated, schema)
+        table = self._table().recoded(schema, shapes=shapes)
+        self._core.table, self._core.encoding = table, table.encoding
 
     def split(self, *shares: float) -> tuple["Ledger", ...]:
         """Ledgers on the same table that may each spend a share of the rest.
@@ -241,13 +271,36 @@ class Ledger:
         request = {"door": "measure", "cliques": [list(clique) for clique in cliques]}
         self._account.debit(event, _with_weights(request, weights))
         steps = 1 if weights is None else UNIT
-        counts = table.count(cliques, weights)
-        together = np.concatenate([count.ravel() for count in counts])
-        noisy = with_gaussian_noise(together, event.scale * steps, self._core.source) / steps
-        parts = np.split(noisy, np.cumsum([count.size for count in counts])[:-1])
+        noisy = self._noisy(table.count(cliques, weights), event.scale * steps)
         return tuple(
-            Measurement(clique, part.reshape(count.shape), event.scale)
-            for clique, part, count in zip(cliques, parts, counts, strict=True)
+            Measurement(clique, counts / steps, event.scale)
+            for clique, counts in zip(cliques, noisy, strict=True)
+        )
+
+    def values(
+        self,
+        columns: Mapping[str, Sequence[int] | None],
+        *,
+        rho: Fraction | float,
+        delta: Fraction | float,
+    ) -> tuple[CommonValues, ...]:
+        """Values that many rows share, with noisy counts; which rare ones occur stays untold.
+
+        Of listed columns as text, of numeric ones as numbers; where codes are named, only of rows
+        that have these codes.
+        """
+        table = self._table()
+        if not isinstance(columns, Mapping) or not columns:
+            msg = "Name at least one column whose values to count, each with codes or None."
+            raise BadInput(msg)
+        cells = {name: self._cells(name, codes) for name, codes in columns.items()}
+        event = values_price(len(columns), self.unit, rho=rho, delta=delta)
+        self._account.debit(event, {"door": "values", "columns": cells})
+        found = table.values(cells)
+        noisy = self._noisy([found[name].counts for name in columns], event.scale)
+        return tuple(
+            CommonValues.above(event.threshold, name, found[name].values, counts, event.scale)
+            for name, counts in zip(columns, noisy, strict=True)
         )
 
     def select(
@@ -279,7 +332,7 @@ class Ledger:
         scale = math.nextafter(2 * STEPS / event.epsilon, math.inf)
         check_choice(scale)
         self._account.debit(event, _with_weights(request, weights))
-        scores = list(self._scores(table, candidates, weights))
+        scores = list(scores_of(candidates, weights, self.domain, table.count))
         steps = in_steps(scores, sensitivity or Fraction(1))
         return exponential_choice(steps, scale, self._core.source)
 
@@ -386,11 +439,9 @@ class Ledger:
             random_source=str(self._core.source),
             private_noise=type(self._core.source) is OsRandom,
             planned=self._account.planned,
-            trusted=_TRUSTED,
-            versions={
-                "python": platform.python_version(),
-                **{name: version(name) for name in _LIBRARIES},
-            },
+            bought=bought(self._core.stated, self.schema),
+            trusted=TRUSTED,
+            versions=versions(),
             ledger_head=None if self._core.file is None else self._core.file.head,
         )
 
@@ -413,21 +464,27 @@ class Ledger:
             raise RowsAreSealed(msg)
         return self._core.table
 
-    def _scores(
-        self, table: PrivateTable, candidates: Sequence[Score], weights: RowWeights | None
-    ) -> Iterator[Fraction]:
-        """Scores, counted a few million cells at a time; only the scores are kept."""
-        batch: list[Score] = []
-        cells = 0
-        for candidate in (*candidates, None):
-            size = 0 if candidate is None else self.domain.size(candidate.clique)
-            if batch and (candidate is None or cells + size > _CELLS_AT_ONCE):
-                counts = table.count([c.clique for c in batch], weights)
-                yield from (c.score(n, weights) for c, n in zip(batch, counts, strict=True))
-                batch, cells = [], 0
-            if candidate is not None:
-                batch.append(candidate)
-                cells += size
+    def _cells(self, name: str, codes: Sequence[int] | None) -> list[int] | None:
+        """Codes of a column as plain numbers; refuses what is none, by public facts."""
+        self.domain.check((name,))
+        if self.schema[name].kind in {Kind.DATE, Kind.DATETIME}:
+            msg = f"Column {name!r} holds dates, whose values are not told. Measure its bins."
+            raise BadInput(msg)
+        if codes is None:
+            return None
+        plain = [int(code) for code in codes if isinstance(code, int | np.integer)]
+        known = range(self.domain.sizes[name])
+        if len(plain) != len(codes) or any(code not in known for code in plain):
+            msg = f"Column {name!r}: name codes among 0 … {len(known) - 1}, or none for all rows."
+            raise BadInput(msg)
+        return plain
+
+    def _noisy(self, counts: Sequence[NDArray[np.int64]], scale: float) -> list[NDArray[np.int64]]:
+        """Counts, each plus its own noise; drawn together, for each draw by itself takes longer."""
+        together = np.concatenate([count.ravel() for count in counts])
+        noisy = with_gaussian_noise(together, scale, self._core.source)
+        parts = np.split(noisy, np.cumsum([count.size for count in counts])[:-1])
+        return [part.reshape(count.shape) for part, count in zip(parts, counts, strict=True)]
 
 
 def _check_kind(value: object, kinds: tuple[type, ...]) -> None:

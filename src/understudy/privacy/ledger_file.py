@@ -21,7 +21,7 @@ from shlex import quote
 from typing import Any
 
 from understudy.errors import BadInput, BudgetSpent, CheckFailed, PrivacyRefused
-from understudy.privacy.accountant import cost, total_cost
+from understudy.privacy.accountant import cost, delta, total_cost, total_delta
 from understudy.privacy.budget import Budget
 from understudy.privacy.disk import opened, sync_folder
 from understudy.privacy.events import Event, Reveal, event_from_json, event_to_json
@@ -69,8 +69,16 @@ class LedgerRecord:
     @property
     def spent(self) -> Fraction | float:
         """What all releases spent together."""
-        events = [event for release in self.releases for event, _ in release.events]
-        return total_cost(events, self.budget.order)
+        return total_cost(self._events, self.budget.order)
+
+    @property
+    def rest_delta(self) -> Fraction:
+        """What is left of δ for values told by a threshold."""
+        return Fraction(self.budget.thresholds) - total_delta(self._events)
+
+    @property
+    def _events(self) -> list[Event]:
+        return [event for release in self.releases for event, _ in release.events]
 
     @property
     def rest(self) -> Fraction:
@@ -94,6 +102,7 @@ def create_ledger(path: Path, budget: Budget) -> None:
             "epsilon": budget.epsilon,
             "delta": budget.delta,
             "order": budget.order,
+            "thresholds": budget.thresholds,
         },
     )
     # Written aside and linked: the file is there whole, or not at all, and never overwritten.
@@ -138,6 +147,7 @@ class OpenRelease:
         self._handle = handle
         self._budget = record.budget
         self._rest: Fraction = record.rest
+        self._rest_delta: Fraction = record.rest_delta
         self._lines = record.lines
         self._head = record.head
         self._revealed = not isinstance(record.spent, Fraction)
@@ -157,6 +167,12 @@ class OpenRelease:
                 f"cost {float(total):.4g}. Ask for less: the total for the table stays as it is."
             )
             raise BudgetSpent(msg)
+        if total_delta(events) > self._rest_delta:
+            msg = (
+                f"The ledger {self._path} has delta {float(self._rest_delta):.3g} left for values "
+                "told by a threshold, and this needs more. Declare the values in a schema."
+            )
+            raise BudgetSpent(msg)
 
     def intend(self, event: Event, request: Mapping[str, Any]) -> None:
         """Write a request down, synced, before its answer is given."""
@@ -173,6 +189,7 @@ class OpenRelease:
         )
         if isinstance(event, Reveal):
             self._revealed = True
+        self._rest_delta -= delta(event)
         self._rest = (
             max(Fraction(0), self._rest - amount) if isinstance(amount, Fraction) else Fraction(0)
         )
@@ -259,6 +276,13 @@ def _check_room(record: LedgerRecord, budget: Budget, unit: str, path: Path) -> 
             f"smaller epsilon; `understudy budget {path}` shows what was spent."
         )
         raise BudgetSpent(msg)
+    if budget.thresholds > record.rest_delta:
+        msg = (
+            f"The ledger {path} has delta {float(record.rest_delta):.3g} left for facts that are "
+            f"bought, and this release may use {budget.thresholds:.3g}. Declare all facts in a "
+            "schema, or ask for a smaller delta."
+        )
+        raise BudgetSpent(msg)
 
 
 def _parsed(content: bytes, path: Path) -> LedgerRecord:
@@ -273,7 +297,9 @@ def _parsed(content: bytes, path: Path) -> LedgerRecord:
         understood = False
         with contextlib.suppress(*DEFECTS):
             if entry is not None and place == 0 and entry["format"] == FORMAT:
-                budget = Budget(entry["epsilon"], entry["delta"], entry["order"])
+                budget = Budget(
+                    entry["epsilon"], entry["delta"], entry["order"], entry["thresholds"]
+                )
                 made, understood = entry["time"], True
             elif entry is not None and place > 0:
                 _note(entry, releases)

@@ -245,21 +245,29 @@ class _Uniform:
 
 @lru_cache(maxsize=64)
 def _opendp_gaussian(scale: float) -> Any:  # noqa: ANN401 - OpenDP's measurements have one type
-    dp = _opendp()
-    space = dp.vector_domain(dp.atom_domain(T=dp.i64)), dp.l2_distance(T=dp.i64)
-    return dp.m.make_gaussian(*space, scale=scale)
+    # Loaded at the first draw; the package's prelude would load data frames as well.
+    from opendp.domains import atom_domain, vector_domain  # noqa: PLC0415
+    from opendp.measurements import make_gaussian  # noqa: PLC0415
+    from opendp.metrics import l2_distance  # noqa: PLC0415
+
+    _enable()
+    space = vector_domain(atom_domain(T="i64")), l2_distance(T="i64")
+    return make_gaussian(*space, scale=scale)
 
 
 @lru_cache(maxsize=64)
 def _opendp_choice(scale: float) -> Any:  # noqa: ANN401 - as above
-    dp = _opendp()
-    space = dp.vector_domain(dp.atom_domain(T=dp.i64)), dp.linf_distance(T=dp.i64)
-    return dp.m.make_noisy_max(*space, dp.zero_concentrated_divergence(), scale=scale)
+    from opendp.domains import atom_domain, vector_domain  # noqa: PLC0415 - as above
+    from opendp.measurements import make_noisy_max  # noqa: PLC0415
+    from opendp.measures import zero_concentrated_divergence  # noqa: PLC0415
+    from opendp.metrics import linf_distance  # noqa: PLC0415
+
+    _enable()
+    space = vector_domain(atom_domain(T="i64")), linf_distance(T="i64")
+    return make_noisy_max(*space, zero_concentrated_divergence(), scale=scale)
 
 
-def _opendp() -> Any:  # noqa: ANN401 - a module
-    # Loaded at the first draw, for it takes a third of a second.
-    import opendp.prelude as dp  # noqa: PLC0415
+def _enable() -> None:
+    from opendp.mod import enable_features  # noqa: PLC0415 - as above
 
-    dp.enable_features("contrib")
-    return dp
+    enable_features("contrib")

@@ -3,6 +3,7 @@
 import hashlib
 import math
 import secrets
+from collections.abc import Sequence
 
 import ibis
 
@@ -14,8 +15,11 @@ _PRIME = 2**31 - 1
 """Products of two numbers below it fit 63 bits on every engine."""
 
 
-def keep_per_person(codes: Value, person: str, rows: int) -> Value:
+def keep_per_person(codes: Value, person: str, rows: int, also: Sequence[str] = ()) -> Value:
     """The codes of at most `rows` rows for each value of the column `person`.
+
+    Columns named in `also` are no codes but are kept beside them; they decide, where two rows of
+    a person have the same codes.
 
     Which rows stay is decided by a hash with a fresh secret key, of the person and of the row's
     own codes: so it depends on no other person, not on the order of rows, and the same rows stay
@@ -23,7 +27,7 @@ def keep_per_person(codes: Value, person: str, rows: int) -> Value:
     field, three times: plain integer arithmetic, which all engines agree on. (Squared once, the
     places of equally spaced codes are far from evenly spread under some keys.)
     """
-    names = [name for name in codes.columns if name != person]
+    names = [name for name in codes.columns if name != person and name not in also]
     codes = codes.filter(codes[person].notnull())
     linear = _person_part(_number(codes[person]), _key()) + _key()
     for name in names:
@@ -32,9 +36,10 @@ def keep_per_person(codes: Value, person: str, rows: int) -> Value:
         code = codes[name].cast("int32").cast("int64")
         linear = linear + _mod(code * _key())
     ranked = _ranked(codes, linear, [_key() for _ in range(3)])
-    place = ibis.row_number().over(group_by=ranked[person], order_by=ranked.rank)
+    order = [ranked.rank, *(ranked[name] for name in also)]
+    place = ibis.row_number().over(group_by=ranked[person], order_by=order)
     placed = ranked.mutate(place=place)
-    return placed.filter(placed.place < rows).select(*names)
+    return placed.filter(placed.place < rows).select(*names, *also)
 
 
 def identity(value: Value, column: Column, ops: IbisOps) -> Value:

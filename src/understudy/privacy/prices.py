@@ -3,9 +3,14 @@
 from fractions import Fraction
 
 from understudy.errors import BadInput, PrivacyRefused
-from understudy.privacy.accountant import exponential_epsilon, gaussian_scale, sampled_scale
+from understudy.privacy.accountant import (
+    exponential_epsilon,
+    gaussian_scale,
+    sampled_scale,
+    threshold,
+)
 from understudy.privacy.budget import number
-from understudy.privacy.events import Exponential, Gaussian, SampledGaussian
+from understudy.privacy.events import Exponential, Gaussian, SampledGaussian, Threshold
 from understudy.privacy.noise import RATE_GRID, check_scale
 from understudy.privacy.row_maps import RowMap
 from understudy.privacy.train import CLIP_STEPS, SENSITIVITY, SMALLEST_NOISE, Training
@@ -34,6 +39,21 @@ def marginals_price(
     # With unit weights neighbours differ by one in one cell of each marginal, or in two.
     lattice = weights is None and not isinstance(unit, Person)
     return Gaussian(scale, squared, unit_cells=int(squared) if lattice else None)
+
+
+def values_price(
+    columns: int, unit: Unit, *, rho: Fraction | float, delta: Fraction | float
+) -> Threshold:
+    """The common values of so many columns, for ρ and δ together."""
+    squared = unit.squared(Sensitivity(Fraction(columns), Fraction(2 * columns)))
+    scale = gaussian_scale(squared, _share(rho))
+    check_scale(scale)
+    most = Fraction(delta) if isinstance(delta, Fraction) else Fraction(number(delta, "delta"))
+    if most <= 0:
+        msg = "No part of delta is left for values told by a threshold. Declare the values."
+        raise PrivacyRefused(msg)
+    height = threshold(scale, columns, unit.arrivals, most)
+    return Threshold(scale, height, squared, columns, unit.arrivals)
 
 
 def selection_price(*, epsilon: float | None, rho: Fraction | float | None) -> Exponential:

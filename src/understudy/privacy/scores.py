@@ -4,7 +4,7 @@ A score is a fraction, not a double, so that its sensitivity is a theorem about 
 is really compared. Proofs: docs/proofs/scores.md.
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from math import isfinite
@@ -21,6 +21,7 @@ from understudy.privacy.weights import UNIT, RowWeights
 STEPS = 2**20
 """A sensitivity is cut into this many steps, and scores are rounded down to whole steps."""
 _MOST_STEPS = 2**62
+_CELLS_AT_ONCE = 2**24
 _REFERENCE_GRID = 2**20
 _LARGEST_REFERENCE = 2.0**40
 
@@ -154,3 +155,23 @@ def _exact_sum(numbers: NDArray[np.int64]) -> int:
         return int(numbers.sum())
     low = int((numbers & 0xFFFFFFFF).sum())
     return (int((numbers >> 32).sum()) << 32) + low
+
+
+def scores_of(
+    candidates: Sequence[Score],
+    weights: RowWeights | None,
+    domain: Domain,
+    count: Callable[[Sequence[Clique], RowWeights | None], list[NDArray[np.int64]]],
+) -> Iterator[Fraction]:
+    """The exact score of each, counted a few million cells at a time; no count is kept."""
+    batch: list[Score] = []
+    cells = 0
+    for candidate in (*candidates, None):
+        size = 0 if candidate is None else domain.size(candidate.clique)
+        if batch and (candidate is None or cells + size > _CELLS_AT_ONCE):
+            counts = count([c.clique for c in batch], weights)
+            yield from (c.score(n, weights) for c, n in zip(batch, counts, strict=True))
+            batch, cells = [], 0
+        if candidate is not None:
+            batch.append(candidate)
+            cells += size

@@ -32,6 +32,11 @@ def sign(hashed: str, private_key: bytes) -> dict[str, str]:
     }
 
 
+def check_private_key(private_key: bytes) -> None:
+    """Refuse what `sign` cannot sign with."""
+    sign("", private_key)
+
+
 def signed_by(signature: object, hashed: str) -> bool:
     """Whether a signature fits a certificate's hash and the public key that it names."""
     from cryptography.exceptions import InvalidSignature

@@ -46,6 +46,8 @@ def open_rows(data: Any, *, text_encoding: str = "utf-8") -> OpenedRows:  # noqa
         return OpenedRows(data, dict(zip(names, names, strict=True)), ops)
     if _is_a(data, "pandas", "DataFrame"):
         return _open_arrow(_pandas_names(data), _pandas_columns(data))
+    if _is_a(data, "polars", "DataFrame") or _is_a(data, "polars", "LazyFrame"):
+        _check_plain(data.collect_schema().names())
     # What libraries say of a frame that they cannot convert may quote its cells.
     table = None
     with contextlib.suppress(Exception):
@@ -58,6 +60,13 @@ def open_rows(data: Any, *, text_encoding: str = "utf-8") -> OpenedRows:  # noqa
         "a pandas or polars frame, an Arrow table, or an Ibis table."
     )
     raise SourceError(msg)
+
+
+def _check_plain(names: Sequence[str]) -> None:
+    """Refuse names at which polars would end the process while it hands its table over."""
+    if any("\0" in name for name in names):
+        msg = "A column name holds NUL. Rename the column."
+        raise SourceError(msg)
 
 
 def _is_a(data: object, library: str, kind: str) -> bool:
@@ -93,9 +102,11 @@ def _pandas_columns(frame: Any) -> list[Value]:  # noqa: ANN401 - pandas ships n
     columns = []
     for place, name in enumerate(_pandas_names(frame)):
         column = frame.iloc[:, place]
+        # Objects and labels hold anything: as text, one odd value cannot change a column's type.
         if str(column.dtype) == "object":
-            # Objects hold anything: as text, one odd value cannot change the column's type.
             columns.append(_object_texts(column))
+        elif str(column.dtype) == "category":
+            columns.append(_label_texts(column))
         else:
             columns.append(_pandas_column(column, name))
     return columns
@@ -104,13 +115,19 @@ def _pandas_columns(frame: Any) -> list[Value]:  # noqa: ANN401 - pandas ships n
 def _pandas_column(column: Any, name: str) -> Value:  # noqa: ANN401 - pandas ships no types
     with contextlib.suppress(Exception):  # what it says may quote cells
         return pa.Array.from_pandas(column)
-    if str(column.dtype) == "category" or str(column.dtype).startswith("str"):
-        return _object_texts(column.astype(object))  # labels of several types, half characters
+    if str(column.dtype).startswith("str"):
+        return _object_texts(column.astype(object))  # half characters
     msg = (
         f"Column {name!r} has the pandas type {column.dtype}, which cannot be read. Convert it to "
         "text, numbers, booleans or dates first."
     )
     raise SourceError(msg)
+
+
+def _label_texts(column: Any) -> pa.Array:  # noqa: ANN401 - pandas ships no types
+    labels = _object_texts(column.cat.categories)
+    places = column.cat.codes.to_numpy()
+    return labels.take(pa.array(places, mask=places < 0))
 
 
 def _object_texts(column: Any) -> pa.Array:  # noqa: ANN401 - pandas ships no types

@@ -5,8 +5,8 @@ it adds noise to what it hears here, and charges for it.
 """
 
 import contextlib
-from collections.abc import Iterator, Sequence
-from typing import Any, Protocol
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from typing import Any, Protocol, TypeVar
 
 import numpy as np
 import pyarrow as pa
@@ -15,16 +15,17 @@ from numpy.typing import NDArray
 from understudy.column import Role
 from understudy.domain import Clique, Domain
 from understudy.encode import Encoding
-from understudy.encode.ibis_ops import code_names, coded_table
-from understudy.encode.ops import Value
+from understudy.encode.ibis_ops import code_batch, code_names
+from understudy.encode.ops import Storage, check_storage
 from understudy.errors import BadInput, MarginalTooLarge, RowsAreSealed, SourceError
 from understudy.privacy.blocks import ROWS_PER_BLOCK, Block, BlockCounter, Weigher
 from understudy.privacy.cache import MarginalCache
-from understudy.privacy.engine import EmbeddedEngine, ReadError
-from understudy.privacy.people import identity, keep_per_person
+from understudy.privacy.coded_rows import CodedRows
+from understudy.privacy.engine import OpenedRows, ReadError
 from understudy.privacy.pushdown import SqlCounter, batches, execute
 from understudy.privacy.source import open_rows
 from understudy.privacy.unit import Person
+from understudy.privacy.values import ValueCounts, count_values, usable
 from understudy.privacy.weights import UNIT, RowWeights
 from understudy.privacy.whole import Whole
 from understudy.schema import Schema
@@ -32,6 +33,7 @@ from understudy.schema import Schema
 MOST_CELLS = 2**24
 """The default limit on the cells of one requested marginal; 128 MB of counts."""
 _CACHED_BYTES = 2**28
+_Answer = TypeVar("_Answer")
 
 
 class Counter(Protocol):
@@ -51,9 +53,9 @@ class PrivateTable:
     small integers; an Ibis table is counted where it lies.
     """
 
-    __slots__ = ("_cache", "_codes", "_counter", "_encoding", "_most_cells", "_person", "_rows")
+    __slots__ = ("_cache", "_coded", "_counter", "_encoding", "_most_cells", "_person", "_rows")
 
-    def __init__(
+    def __init__(  # noqa: PLR0913 - the last four by name
         self,
         data: Any,  # noqa: ANN401 - any of the kinds above, told apart by `open_rows`
         schema: Schema,
@@ -61,9 +63,11 @@ class PrivateTable:
         person: Person | None = None,
         text_encoding: str = "utf-8",
         most_cells: int = MOST_CELLS,
+        shapes: bool = False,
     ) -> None:
-        self._encoding = Encoding(schema)
-        self._rows = open_rows(data, text_encoding=text_encoding)
+        self._encoding = Encoding(schema, shapes)
+        opened = isinstance(data, OpenedRows)
+        self._rows = data if opened else open_rows(data, text_encoding=text_encoding)
         self._person = person
         self._most_cells = most_cells
         self._counter: Counter | None = None
@@ -72,7 +76,8 @@ class PrivateTable:
         if person is not None and schema[person.id].role is not Role.ID:
             msg = f'Column {person.id!r} tells persons apart; give it role = "id" in the schema.'
             raise BadInput(msg)
-        self._codes = self._coded()  # refuses storage types that no rule reads; touches no row
+        self._coded = CodedRows(self._rows, self._encoding, person)
+        self._check_storage()
 
     @property
     def schema(self) -> Schema:
@@ -88,6 +93,38 @@ class PrivateTable:
     def domain(self) -> Domain:
         """The number of codes of each column."""
         return self._encoding.domain
+
+    @property
+    def storage(self) -> dict[str, Storage]:
+        """How each released column is stored: a public fact."""
+        return storage_of(self._rows, self._encoding.cells)
+
+    def recoded(self, schema: Schema, *, shapes: bool = False) -> "PrivateTable":
+        """The same rows under other facts."""
+        return PrivateTable(
+            self._rows, schema, person=self._person, most_cells=self._most_cells, shapes=shapes
+        )
+
+    def values(self, columns: Mapping[str, Sequence[int] | None]) -> dict[str, ValueCounts]:
+        """The values that occur in each column: text of listed columns, numbers of others.
+
+        Where cells are named, only of rows in these cells.
+        """
+        names = {name: f"value{place}" for place, name in enumerate(columns)}
+        also = {names[name]: self._coded.reading(name) for name in columns}
+        engine = self._rows.engine
+        if engine is not None:
+            coded = self._coded.only(columns)
+            return self._whole_pass(
+                lambda: count_values(coded.batches(engine, also), names, columns)
+            )
+        codes, table = code_names(self._encoding), self._coded.query(also)
+        found = {}
+        for name, cells in columns.items():
+            inside = table if cells is None else table.filter(table[codes[name]].isin(cells))
+            counted = inside.group_by(value=inside[names[name]]).agg(amount=inside.count())
+            found[name] = usable(execute(counted))
+        return found
 
     def count(
         self, cliques: Sequence[Clique], weights: RowWeights | None = None
@@ -147,6 +184,12 @@ class PrivateTable:
         msg = "A private table cannot be pickled or copied: its rows stay where they are."
         raise RowsAreSealed(msg)
 
+    def _check_storage(self) -> None:
+        """Refuse storage types that no rule reads; touches no row."""
+        storage = self.storage
+        for name, cells in self._encoding.cells.items():
+            check_storage(cells.column, storage[name])
+
     def _checked(self, clique: Clique | str) -> Clique:
         if isinstance(clique, str):
             msg = f"A marginal is asked for by a tuple of names, such as ({clique!r},)."
@@ -169,45 +212,37 @@ class PrivateTable:
     def _make_counter(self) -> Counter:
         engine = self._rows.engine
         if engine is None:
-            return SqlCounter(self._codes, code_names(self._encoding), self.domain)
+            return SqlCounter(self._coded.query(), code_names(self._encoding), self.domain)
+        blocks = self._coded.batches
+        return self._whole_pass(
+            lambda: BlockCounter((block for block, _ in blocks(engine)), self.domain)
+        )
+
+    def _whole_pass(self, ask: Callable[[], _Answer]) -> _Answer:
+        """What one pass over all rows answers."""
         for attach in self._rows.readers:
             # Where this reader stops at a row, the next one goes on.
             with contextlib.suppress(ReadError):
                 attach()
-                return BlockCounter(self._blocks(engine), self.domain)
+                return ask()
         msg = (
             "The table cannot be read to its end. Check that the file is whole, that it has not "
             "changed since it was opened, and that there is memory enough."
         )
         raise SourceError(msg)
 
-    def _blocks(self, engine: EmbeddedEngine) -> Iterator[Block]:
-        return map(self._block, engine.batches(self._codes, ROWS_PER_BLOCK))
-
     def _streamed(self) -> Iterator[Block]:
-        return map(self._block, batches(self._codes, ROWS_PER_BLOCK))
+        """Blocks from a foreign engine."""
+        for batch in batches(self._coded.query(), ROWS_PER_BLOCK):
+            yield code_batch(batch, self._encoding, ())
 
-    def _block(self, batch: pa.RecordBatch) -> Block:
-        names = code_names(self._encoding)
-        return {
-            name: batch.column(column).to_numpy().astype(self._encoding.dtype(name), copy=False)
-            for name, column in names.items()
-        }
 
-    def _coded(self) -> Value:
-        """The table of codes, as a question that has not been asked yet."""
-        rows = self._rows
-        if self._person is None:
-            codes = coded_table(rows.table, self._encoding, rows.columns, rows.ops)
-        else:
-            column = self.schema[self._person.id]
-            person = identity(rows.table[rows.columns[column.name]], column, rows.ops)
-            codes = coded_table(rows.table, self._encoding, rows.columns, rows.ops, person=person)
-            codes = keep_per_person(codes, "person", self._person.rows)
-        if rows.engine is None:
-            return codes
-        narrow = {
-            column: codes[column].cast(str(self._encoding.dtype(name)))
-            for name, column in code_names(self._encoding).items()
-        }
-        return codes.select(**narrow)
+def opened(data: Any, text_encoding: str) -> OpenedRows:  # noqa: ANN401 - as above
+    """Rows that a private table can be made of; none is read yet."""
+    return open_rows(data, text_encoding=text_encoding)
+
+
+def storage_of(rows: OpenedRows, names: Iterable[str]) -> dict[str, Storage]:
+    """How columns are stored; refused if their values are not single cells."""
+    kinds = {name: rows.table[rows.columns[name]].type() for name in names}
+    return {name: rows.ops.storage(name, kind) for name, kind in kinds.items()}

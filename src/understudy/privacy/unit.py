@@ -42,6 +42,11 @@ class Record:
         """How many records one step adds or removes at most."""
         return 1
 
+    @property
+    def arrivals(self) -> int:
+        """How many records of one of two neighbours the other lacks at most."""
+        return 1
+
     def __str__(self) -> str:
         return "one record, added or removed"
 
@@ -58,6 +63,11 @@ class Replacement:
     def steps(self) -> int:
         """How many records one step adds or removes at most: one goes, one comes."""
         return 2
+
+    @property
+    def arrivals(self) -> int:
+        """How many records of one of two neighbours the other lacks at most."""
+        return 1
 
     def __str__(self) -> str:
         return "one record, replaced by another"
@@ -91,8 +101,33 @@ class Person:
         """How many records one step adds or removes at most."""
         return self.rows
 
+    @property
+    def arrivals(self) -> int:
+        """How many records of one of two neighbours the other lacks at most."""
+        return self.rows
+
     def __str__(self) -> str:
         return f"one person ({self.id}) with all their rows, of which at most {self.rows} count"
 
 
 Unit: TypeAlias = Record | Replacement | Person
+
+
+def unit_named(text: str) -> Unit:
+    """The unit as the command line writes it: record, replace, or person:ID:3.
+
+    >>> str(unit_named("person:patient_id:3"))
+    'one person (patient_id) with all their rows, of which at most 3 count'
+    """
+    if text == "record":
+        return Record()
+    if text == "replace":
+        return Replacement()
+    name, _, rows = text.removeprefix("person:").rpartition(":")
+    if text.startswith("person:") and name and rows.isascii() and rows.isdecimal():
+        return Person(name, int(rows))
+    msg = (
+        f"The unit {text!r} is unknown. Use record, replace, or person:ID:3 with the column that "
+        "tells persons apart and how many rows of each may count."
+    )
+    raise BadInput(msg)

@@ -560,21 +560,32 @@ def test_a_certificate_cannot_name_files_outside_its_folder(folder, certificate,
 def test_nothing_that_is_there_is_overwritten(folder, certificate, tmp_path):
     publish(folder, FILES, certificate)
     before = {path.name: path.read_bytes() for path in folder.iterdir()}
-    empty = tmp_path / "empty"
-    empty.mkdir()
+    hidden = tmp_path / "hidden"
+    hidden.mkdir()
+    (hidden / ".notes").write_text("mine")
     file = tmp_path / "file"
     file.write_text("mine")
-    for taken in (folder, empty, file):
+    empty = tmp_path / "empty"
+    empty.mkdir()
+    links = tmp_path / "link to nowhere", tmp_path / "link to empty", tmp_path / "link to release"
+    for link, target in zip(links, (tmp_path / "nowhere", empty, folder), strict=True):
+        link.symlink_to(target)
+    names = sorted(path.name for path in tmp_path.iterdir())
+    for taken in (folder, hidden, file, *links):
         with pytest.raises(BadInput, match="nothing is overwritten"):
             publish(taken, {"other.txt": b"other"}, certificate)
     assert {path.name: path.read_bytes() for path in folder.iterdir()} == before
     assert list(empty.iterdir()) == []
-    assert file.read_text() == "mine"
-    link = tmp_path / "link"
-    link.symlink_to(tmp_path / "nowhere")
-    with pytest.raises(BadInput):
-        publish(link, FILES, certificate)
-    assert sorted(path.name for path in tmp_path.iterdir()) == ["empty", "file", "link", "release"]
+    assert [path.name for path in hidden.iterdir()] == [".notes"]
+    assert file.read_text() == (hidden / ".notes").read_text() == "mine"
+    assert sorted(path.name for path in tmp_path.iterdir()) == names
+
+
+def test_an_empty_folder_becomes_the_release(folder, certificate):
+    folder.mkdir()
+    publish(folder, FILES, certificate)
+    assert sound(folder)
+    assert [path.name for path in folder.parent.iterdir()] == ["release"]
 
 
 def test_a_write_that_fails_leaves_no_folder(folder, certificate):

@@ -1,6 +1,7 @@
 """The ledger's doors: nothing is read that was not paid for, and nothing after the last answer."""
 
 import math
+from dataclasses import replace
 from fractions import Fraction
 
 import numpy as np
@@ -18,7 +19,8 @@ from understudy.errors import (
     UnknownColumn,
 )
 from understudy.privacy import ledger as ledger_module
-from understudy.privacy.accountant import cost
+from understudy.privacy import scores as scores_module
+from understudy.privacy.accountant import cost, delta
 from understudy.privacy.budget import Budget
 from understudy.privacy.events import Exponential, Gaussian, Reveal, SampledGaussian
 from understudy.privacy.ledger import Ledger
@@ -41,7 +43,7 @@ SCHEMA = Schema(
     ),
     rows_bound=10**6,
 )
-BUDGET = Budget(1.0, 1e-9)
+BUDGET = Budget(1.0, 1e-9, thresholds=1e-10)
 UNITS = [Record(), Replacement(), Person("who", 2)]
 
 
@@ -80,6 +82,9 @@ DOORS = {
     ),
     "sum": lambda ledger: ledger.sum(ClippedMoments({"x": np.arange(10)}, 9.0), scale=50.0),
     "train": lambda ledger: ledger.train(training(steps=3), scale=50.0),
+    "values": lambda ledger: ledger.values(
+        {"x": None, "z": [0], "y": [1, 3]}, rho=Fraction(1, 5000), delta=1e-11
+    ),
     "reveal": lambda ledger: ledger.reveal("a test"),
 }
 
@@ -102,6 +107,10 @@ class Spy(PrivateTable):
         self.reads.append(("blocks", Spy.written()))
         return super().blocks(*arguments, **options)
 
+    def values(self, *arguments, **options):
+        self.reads.append(("values", Spy.written()))
+        return super().values(*arguments, **options)
+
     def reveal(self):
         self.reads.append(("reveal", Spy.written()))
         return super().reveal()
@@ -121,22 +130,50 @@ def test_every_read_has_its_entry_before_it(door, unit, monkeypatch):
     assert len(ledger.entries) == 1
 
 
-def test_no_other_way_leads_from_a_ledger_to_counts_or_rows(monkeypatch):
+def test_no_other_way_leads_from_a_ledger_to_counts_or_rows():
     # Each method of the table that touches rows is seen by the spy; the rest is public facts.
-    touching = {"count", "blocks", "reveal"}
-    public = {"check", "domain", "encoding", "schema"}
+    touching = {"count", "blocks", "values", "reveal"}
+    public = {"check", "domain", "encoding", "schema", "storage", "recoded"}
     assert {name for name in vars(PrivateTable) if not name.startswith("_")} == touching | public
+    assert touching <= set(vars(Spy))
+    # And every public method of a ledger is either a door with a test here, or asks no row.
+    doors = {door.partition(" ")[0] for door in DOORS}
+    asking_nothing = {"open", "close", "end", "split", "fix", "declare", "weigh", "recode"}
+    asking_nothing |= {"measure_event", "train_event", "rest", "rest_delta"}
+    asking_nothing |= {"domain", "encoding", "schema", "storage", "unit", "budget", "entries"}
+    assert {name for name in vars(Ledger) if not name.startswith("_")} == doors | asking_nothing
+
+
+def test_what_asks_nothing_reads_nothing(monkeypatch):
+    monkeypatch.setattr(ledger_module, "PrivateTable", Spy)
+    ledger = opened()
+    spy = ledger._core.table
+    ledger.declare("target", "z")
+    ledger.weigh({"x": [1] * 10}, [], [1024])
+    part = ledger.split(0.5)[0]
+    part.measure_event([("x",)], scale=50.0)
+    part.train_event(training(), scale=50.0)
+    facts = part.domain, part.encoding, part.schema, part.storage, part.unit, part.budget
+    assert all(fact is not None for fact in facts)
+    assert (part.rest_delta(), part.entries) == (Fraction(1e-10), ())
+    nullable = replace(SCHEMA["z"], null=True, source=Source.BOUGHT)
+    ledger.recode(replace(SCHEMA, columns=(*SCHEMA.columns[:-1], nullable)))
+    assert part.domain.sizes["z"] == 3
+    assert part.entries == ()
+    ledger.close()
+    assert spy.reads == []
 
 
 @pytest.mark.parametrize("door", DOORS)
-def test_a_refused_request_reads_nothing_and_changes_nothing(door, monkeypatch):
+@pytest.mark.parametrize("thresholds", [0.0, 1e-10])
+def test_a_refused_request_reads_nothing_and_changes_nothing(door, thresholds, monkeypatch):
     monkeypatch.setattr(ledger_module, "PrivateTable", Spy)
-    ledger = opened(budget=Budget(1e-4, 1e-9))
-    before = ledger.rest()
+    ledger = opened(budget=Budget(1e-4, 1e-9, thresholds=thresholds))
+    before = ledger.rest(), ledger.rest_delta()
     with pytest.raises(PrivacyRefused):
         DOORS[door](ledger)
     assert ledger._core.table.reads == []
-    assert ledger.rest() == before
+    assert (ledger.rest(), ledger.rest_delta()) == before
     assert ledger.entries == ()
 
 
@@ -152,7 +189,7 @@ def test_a_crash_after_the_debit_stays_charged(door, monkeypatch):
         def count(self, *_):
             raise OSError
 
-        blocks = reveal = count
+        blocks = values = reveal = count
 
     ledger._core.table = Broken()
     with pytest.raises(OSError, match=r"^$"):
@@ -161,6 +198,8 @@ def test_a_crash_after_the_debit_stays_charged(door, monkeypatch):
     spent = cost(ledger.entries[0].event, BUDGET.order)
     assert spent > 0
     assert ledger.rest() == (BUDGET.rho - spent if spent < math.inf else BUDGET.rho)
+    assert ledger.rest_delta() == Fraction(BUDGET.thresholds) - delta(ledger.entries[0].event)
+    assert (ledger.rest_delta() < BUDGET.thresholds) == (door == "values")
 
 
 class Tainted:
@@ -174,10 +213,12 @@ def test_nothing_touches_the_rows_after_the_last_answer():
     ledger = opened()
     (answer,) = ledger.measure([("x",)], scale=50.0)
     model = ledger.train(training(steps=2), scale=50.0)
+    (common,) = ledger.values({"x": None}, rho=0.001, delta=1e-11)
     ledger._core.table = Tainted()
     # What is left is post-processing: answers, models, facts and the certificate stand alone.
     assert answer.values.shape == (10,)
     assert answer.values.base is None or isinstance(answer.values.base, np.ndarray)
+    assert (common.column, common.counts.shape) == ("x", (len(common.values),))
     assert model.scores(np.zeros((2, 1))).shape == (2, 1)
     assert ledger.domain.sizes == {"x": 10, "y": 4, "z": 2}
     assert ledger.rest() > 0
@@ -194,6 +235,8 @@ def test_a_closed_ledger_answers_nothing(door):
     for closed in (ledger, part):
         with pytest.raises(RowsAreSealed, match="sealed"):
             DOORS[door](closed)
+        with pytest.raises(RowsAreSealed, match="sealed"):
+            closed.recode(SCHEMA)
     with opened() as ledger:
         ledger.measure([()], scale=50.0)
     with pytest.raises(RowsAreSealed):
@@ -259,7 +302,7 @@ def test_selection_finds_what_stands_out_and_returns_a_place_only():
 
 
 def test_selection_among_many_large_candidates_is_counted_in_batches(monkeypatch):
-    monkeypatch.setattr(ledger_module, "_CELLS_AT_ONCE", 15)
+    monkeypatch.setattr(scores_module, "_CELLS_AT_ONCE", 15)
     ledger = opened(budget=Budget(50.0, 1e-9))
     candidates = [CountTV(("x",), ("y",)), CountTV(("x",), ("z",)), CountTV(("z",), ("y",))]
     assert ledger.select(candidates, epsilon=5.0) == 1
@@ -316,11 +359,18 @@ def test_a_person_with_one_row_is_one_record():
 
 
 def test_all_doors_work_where_the_rows_lie(engine):
-    ledger = opened(load(engine, rows(), "ledger_rows"), budget=Budget(300.0, 1e-9))
+    budget = Budget(300.0, 1e-9, thresholds=1e-10)
+    ledger = opened(load(engine, rows(), "ledger_rows"), budget=budget)
     (answer,) = ledger.measure([("x",)], scale=0.5)
     assert np.abs(answer.values - np.bincount(rows()["x"].to_numpy(), minlength=10)).max() < 4
     total = ledger.sum(ClippedMoments({"x": np.arange(10)}, 9.0), scale=0.5)
     assert total.values[0] == pytest.approx(rows()["x"].to_numpy().sum() / 9, abs=4)
+    common, few = ledger.values({"x": None, "z": [1]}, rho=2.0, delta=1e-11)
+    truth = np.bincount(rows()["x"].to_numpy(), minlength=10)
+    assert common.values == tuple(range(10))
+    assert np.abs(common.counts - truth).max() < 8
+    assert few.values == ("true",)
+    assert abs(few.counts[0] - truth[5:].sum()) < 8
     model = ledger.train(training(steps=20, learning_rate=8.0), scale=5.0)
     assert (model.scores([[-1.0], [1.0]])[:, 0] > 0).tolist() == [False, True]
 
@@ -445,6 +495,17 @@ def test_requests_fixed_beforehand_are_told_by_their_exact_total():
         (lambda led: led.train(training()), BadInput),
         (lambda led: led.train(training(steps=0), rho=0.001), BadInput),
         (lambda led: led.train(training(loss=Loss.SQUARED, clip=0.0), rho=0.001), BadInput),
+        (lambda led: led.values({}, rho=0.001, delta=1e-11), BadInput),
+        (lambda led: led.values({"x": None}, rho=0, delta=1e-11), BadInput),
+        (lambda led: led.values({"x": None}, rho=-1.0, delta=1e-11), BadInput),
+        (lambda led: led.values({"x": None}, rho=1e-31, delta=1e-11), BadInput),
+        (lambda led: led.values({"x": None}, rho=0.001, delta=1e-301), BadInput),
+        (lambda led: led.values({"x": None}, rho=0.001, delta=0), PrivacyRefused),
+        (lambda led: led.values({"x": None}, rho=0.001, delta=-1e-11), PrivacyRefused),
+        (lambda led: led.values({"x": None}, rho=0.001, delta=2e-10), BudgetSpent),
+        (lambda led: led.values({"x": None}, rho=1.0, delta=1e-11), BudgetSpent),
+        (lambda led: led.values({"who": None}, rho=0.001, delta=1e-11), UnknownColumn),
+        (lambda led: led.values({"nope": [0]}, rho=0.001, delta=1e-11), UnknownColumn),
         (lambda led: led.weigh({"x": [1]}, [], [1]), BadInput),
         (lambda led: led.weigh({"nope": [1]}, [], [1]), UnknownColumn),
     ],
@@ -455,6 +516,7 @@ def test_public_mistakes_are_refused_at_no_cost(ask, error):
         ask(ledger)
     assert ledger.entries == ()
     assert ledger.rest() == BUDGET.rho
+    assert ledger.rest_delta() == Fraction(BUDGET.thresholds)
 
 
 def test_only_what_has_a_proven_sensitivity_is_taken():
@@ -511,11 +573,12 @@ def test_the_delta_of_the_ledger_file_is_held_to_the_bound_on_rows_too(tmp_path)
 
 @pytest.mark.parametrize("number", [Fraction(50), np.float32(50), np.int64(50), 50])
 def test_numbers_of_all_kinds_are_plain_doubles_in_the_books(number):
-    ledger = opened(budget=Budget(np.float64(8), Fraction(1, 10**9)))
+    ledger = opened(budget=Budget(np.float64(8), Fraction(1, 10**9), thresholds=number / 10**15))
     ledger.measure([("x",)], scale=number)
     ledger.select([CountTV(("x",), ("y",))], epsilon=number / 500)
     ledger.sum(ClippedMoments({"x": np.arange(10)}, 9.0), scale=number)
     ledger.train(training(steps=1), scale=number)
+    ledger.values({"x": None}, rho=number / 10**4, delta=number / 10**16)
     ledger.split(number / 100)
     for entry in ledger.entries:
         assert type(getattr(entry.event, "scale", 1.0)) is float
@@ -532,6 +595,9 @@ def test_what_is_no_number_is_refused_at_no_cost(number):
         lambda: ledger.select([CountTV(("x",), ("y",))], epsilon=number),
         lambda: ledger.select([CountTV(("x",), ("y",))], rho=number),
         lambda: ledger.train(training(), scale=number),
+        lambda: ledger.values({"x": None}, rho=number, delta=1e-11),
+        lambda: ledger.values({"x": None}, rho=0.001, delta=number),
+        lambda: Budget(1.0, 1e-9, thresholds=number),
         lambda: ledger.split(number),
         lambda: Budget(number, 1e-9),
         lambda: Budget(1.0, number),
@@ -598,11 +664,17 @@ def test_marginals_over_the_limit_are_refused_before_they_are_paid():
 @pytest.mark.parametrize("unit", UNITS, ids=str)
 @pytest.mark.parametrize("count", [0, 1, 2])
 def test_tables_with_hardly_any_rows_answer_like_any_other(count, unit):
-    ledger = opened(rows(count), budget=Budget(30.0, 1e-9), unit=unit)
+    ledger = opened(rows(count), budget=Budget(30.0, 1e-9, thresholds=1e-10), unit=unit)
     assert len(ledger.measure([(), ("x",), ("x", "y", "z")], scale=50.0)) == 3
     assert ledger.select([CountTV(("x",), ("y",)), CountTV(("x",), ("z",))], epsilon=0.1) in {0, 1}
     assert ledger.sum(ClippedMoments({"x": np.arange(10)}, 9.0), scale=50.0).values.shape == (2,)
     assert ledger.train(training(steps=2, hidden=3), scale=50.0).layers[0].shape == (2, 3)
+    common = ledger.values({"x": None, "z": [0], "y": []}, rho=0.01, delta=1e-11)
+    assert [(c.column, c.values, c.counts.tolist()) for c in common] == [
+        ("x", (), []),
+        ("z", (), []),
+        ("y", (), []),
+    ]
     if unit == Record():
         ledger.train(training(steps=2, rate=0.5), scale=50.0)
 
@@ -612,7 +684,9 @@ def test_the_certificate_lists_what_the_promise_rests_on():
     ledger.declare("target", "z")
     ledger.measure([("x",)], scale=50.0)
     content = ledger.close().to_json()
-    assert set(content["public"]) == {"schema", "unit", "target"}
+    assert set(content["public"]) == {"schema", "storage", "unit", "target"}
+    stored = {"x": "integer", "y": "integer", "z": "boolean"}
+    assert content["public"]["storage"]["value"] == stored
     assert "bounds = [" in content["public"]["schema"]["value"]
     assert len(content["public"]["target"]["sha256"]) == 64
     assert content["promise"] == {

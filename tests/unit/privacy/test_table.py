@@ -36,9 +36,29 @@ def test_it_shows_its_schema_and_nothing_else():
     assert table.domain.sizes == {"x": 2, "y": 10}
     assert table.encoding.schema is SCHEMA
     public = {name for name in dir(table) if not name.startswith("_")}
-    # Of these only count, blocks and reveal touch rows, and only the ledger can call them.
-    touching = {"count", "blocks", "reveal"}
-    assert public == {"schema", "encoding", "domain", "check"} | touching
+    # Of these only four touch rows, and only the ledger can call them.
+    touching = {"count", "blocks", "values", "reveal"}
+    assert public == {"schema", "encoding", "domain", "storage", "recoded", "check"} | touching
+
+
+def test_the_same_rows_under_other_facts_are_a_table_of_its_own():
+    table = PrivateTable(ROWS, SCHEMA, most_cells=100)
+    (before,) = table.count([("x", "y")])
+    other = Schema((Column(name="x", kind=Kind.CATEGORICAL, categories=("b",)), SCHEMA["y"]))
+    recoded = table.recoded(other)
+    assert recoded.count([("x",)])[0].tolist() == [1, 2]
+    assert recoded._most_cells == 100
+    assert table.schema is SCHEMA
+    np.testing.assert_array_equal(table.count([("x", "y")])[0], before)
+    with pytest.raises(RowsAreSealed):
+        pickle.dumps(recoded)
+
+
+def test_what_a_table_says_of_the_values_in_it_hides_them_from_a_log():
+    values = PrivateTable(ROWS, SCHEMA).values({"x": None, "y": None})
+    assert sorted(values["x"].values.to_pylist()) == ["a", "b", "secret-4711"]
+    assert "secret" not in repr(values)
+    assert repr(values["y"]) == "ValueCounts()"
 
 
 def test_rows_do_not_leave_by_pickle_copy_iteration_or_length():

@@ -1,0 +1,122 @@
+"""Rows as codes, with no more rows of a person than count: what every question is asked of.
+
+On a foreign engine this is one query, and counts travel. Our own engine reads and casts, and
+NumPy finishes codes that are found by search: as SQL a search over hundreds of edges takes
+longer to compile than to run.
+"""
+
+from collections.abc import Collection, Iterator, Mapping
+from functools import cached_property
+
+import ibis
+import pyarrow as pa
+
+from understudy.column import LARGEST_INTEGER, Kind
+from understudy.encode import Encoding
+from understudy.encode.ibis_ops import code_batch, code_names, coded_table
+from understudy.encode.ops import Storage, Value
+from understudy.privacy.blocks import ROWS_PER_BLOCK, Block
+from understudy.privacy.engine import EmbeddedEngine, OpenedRows
+from understudy.privacy.people import identity, keep_per_person
+from understudy.privacy.unit import Person
+
+_PERSON = "person"
+_HELD = "coded"
+
+
+class CodedRows:
+    """The rows of a table under an encoding, as questions that are not asked yet."""
+
+    def __init__(self, rows: OpenedRows, encoding: Encoding, person: Person | None) -> None:
+        self._rows = rows
+        self._encoding = encoding
+        self._person = person
+        self._names = code_names(encoding)
+
+    def query(self, also: dict[str, Value] | None = None) -> Value:
+        """The codes of all rows that count, and what is read beside them."""
+        return self._codes if also is None else self._query(also)
+
+    @cached_property
+    def _codes(self) -> Value:
+        """The codes alone; always the same question, so that the same rows of a person count."""
+        return self._query({})
+
+    def _query(self, also: dict[str, Value]) -> Value:
+        codes = coded_table(*self._what, also=self._who() | also)
+        if self._person is None:
+            return codes
+        return keep_per_person(codes, _PERSON, self._person.rows, tuple(also))
+
+    def batches(
+        self, engine: EmbeddedEngine, also: dict[str, Value] | None = None
+    ) -> Iterator[tuple[Block, pa.RecordBatch]]:
+        """The same, block by block, on our own engine."""
+        also = also or {}
+        searched = [name for name, cells in self._encoding.cells.items() if cells.searched]
+        query = coded_table(*self._what, as_stored=searched, also=self._who() | also)
+        narrow = {
+            column: query[column].cast(str(self._encoding.dtype(name)))
+            for name, column in self._names.items()
+            if name not in searched
+        }
+        read = engine.batches(query.mutate(**narrow), ROWS_PER_BLOCK)
+        coded = ((code_batch(batch, self._encoding, searched), batch) for batch in read)
+        return coded if self._person is None else self._capped(engine, coded, self._person, also)
+
+    def reading(self, name: str) -> Value:
+        """What tells the values of a column apart: a number, or text without blanks around it."""
+        rows, ops, column = self._rows, self._rows.ops, self._encoding.schema[name]
+        value = rows.table[rows.columns[name]]
+        storage = ops.storage(name, value.type())
+        value = ops.stored(value.cast("string") if storage is Storage.TEXT else value, storage)
+        if not column.kind.numeric:
+            return ops.text(value, storage).strip()
+        number = ops.number(value, storage)
+        if column.kind is Kind.REAL:
+            return number
+        inside = ops.clamp(number, -float(LARGEST_INTEGER), float(LARGEST_INTEGER))
+        return ibis.ifelse(number.isnull(), ibis.null("int64"), ops.floor(inside))
+
+    def only(self, names: Collection[str]) -> "CodedRows":
+        """At least these columns: all where a person's rows are told apart by all codes."""
+        if self._person is not None:
+            return self
+        return CodedRows(self._rows, self._encoding.only(names), None)
+
+    @property
+    def _what(self) -> tuple[Value, ...]:
+        rows = self._rows
+        return rows.table, self._encoding, rows.columns, rows.ops
+
+    def _who(self) -> dict[str, Value]:
+        """Whose row it is, where that matters."""
+        if self._person is None:
+            return {}
+        column = self._encoding.schema[self._person.id]
+        value = self._rows.table[self._rows.columns[column.name]]
+        return {_PERSON: identity(value, column, self._rows.ops)}
+
+    def _capped(
+        self,
+        engine: EmbeddedEngine,
+        coded: Iterator[tuple[Block, pa.RecordBatch]],
+        person: Person,
+        also: Mapping[str, Value],
+    ) -> Iterator[tuple[Block, pa.RecordBatch]]:
+        beside = (_PERSON, *also)
+        whole = [
+            pa.record_batch(
+                {self._names[name]: pa.array(codes) for name, codes in block.items()}
+                | {name: batch.column(name) for name in beside}
+            )
+            for block, batch in coded
+        ]
+        if not whole:
+            return
+        held = engine.held(_HELD, pa.Table.from_batches(whole))
+        del whole
+        kept = keep_per_person(held, _PERSON, person.rows, tuple(also))
+        for batch in engine.batches(kept, ROWS_PER_BLOCK):
+            yield code_batch(batch, self._encoding, ()), batch
+        engine.let_go(_HELD)

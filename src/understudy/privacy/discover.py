@@ -1,0 +1,173 @@
+"""Finding out what a schema leaves open: with noise, out of the same ε, by a share shown before.
+
+Four questions, each through the ledger like any other, and each only about open columns:
+
+    looks      shapes of values on a fixed public grid: kind, bounds, nulls; and how many rows
+    values     categories that many rows share; rarer ones become "other"
+    counts     a fine histogram over the bounds, from which bins are merged
+    atoms      in crowded cells of it, single values that many rows share
+
+The answers double as the columns' first measurements, so nothing is paid twice. Where nothing
+stands out of the noise a column comes out as "other" throughout, and its name is told.
+"""
+
+from dataclasses import dataclass, replace
+from fractions import Fraction
+
+from understudy.column import Kind, Source
+from understudy.encode.shapes import ShapeCells
+from understudy.privacy.answers import CommonValues, Measurement
+from understudy.privacy.bins import crowded
+from understudy.privacy.found import (
+    Fine,
+    Found,
+    blank,
+    fine_counts,
+    labels,
+    numbers,
+    refined,
+    with_nulls,
+)
+from understudy.privacy.kinds import Looks, looks
+from understudy.privacy.ledger import Ledger
+from understudy.privacy.prices import marginals_price, values_price
+
+SHARE = 1 / 3
+"""How much of ρ discovery takes where every column is open; these are also the 1-way counts."""
+DELTA_SHARE = 0.1
+"""How much of δ is kept for values told by a threshold."""
+_LOOKS, _COUNTS, _ATOMS = 0.25, 0.60, 0.15
+_FOR_CATEGORIES = Fraction(7, 10)
+"""Of the δ that is kept for values; the rest is for atoms."""
+
+
+@dataclass(frozen=True)
+class Plan:
+    """What discovery will ask, made from public facts alone."""
+
+    columns: tuple[str, ...]
+    """Those with open facts."""
+    share: float
+    """Of ρ."""
+    noise: float
+    """The standard deviation of the noise on a column's shapes."""
+    least: int
+    """About how many rows must share a value before it is told."""
+
+
+@dataclass(frozen=True, eq=False)
+class Discovered:
+    """What was found out."""
+
+    known: tuple[Measurement, ...]
+    """Noisy counts of the columns that were open, and of all rows."""
+    nothing: tuple[str, ...]
+    """Columns of which nothing stood out of the noise."""
+    rows: float
+    """How many rows there are, about; noise may make it negative."""
+
+
+def plan(ledger: Ledger, share: float = SHARE) -> Plan | None:
+    """What it takes to find out what the ledger's schema leaves open; None if that is nothing."""
+    names = tuple(ledger.schema.silent)
+    if not names:
+        return None
+    share *= len(names) / len(ledger.schema.coded)
+    whole = ledger.rest() * Fraction(share)
+    look = marginals_price(
+        len(names) + 1, ledger.unit, rho=whole * Fraction(_LOOKS), scale=None, weights=None
+    )
+    told = values_price(
+        len(names),
+        ledger.unit,
+        rho=whole * Fraction(_COUNTS),
+        delta=ledger.rest_delta() * _FOR_CATEGORIES,
+    )
+    return Plan(names, share, look.scale, told.threshold)
+
+
+def discover(ledger: Ledger, plan: Plan) -> Discovered:
+    """Ask what the plan says, and code the ledger's rows by what was found."""
+    (part,) = ledger.split(plan.share)
+    for_looks, for_counts, for_atoms = part.split(_LOOKS, _COUNTS, _ATOMS)
+    delta = ledger.rest_delta()
+
+    *answers, total = for_looks.measure(
+        [*((name,) for name in plan.columns), ()], rho=for_looks.rest()
+    )
+    rows = max(float(total.values), 1.0)
+    shaped = {a.clique[0]: a for a in answers if _has_shapes(ledger, a.clique[0])}
+    seen = {name: _looks(ledger, answer) for name, answer in shaped.items()}
+    found = {
+        answer.clique[0]: with_nulls(ledger.schema[answer.clique[0]], answer)
+        for answer in answers
+        if answer.clique[0] not in seen
+    }
+
+    stated = ledger.schema
+    finer = [refined(column, seen.get(column.name)) for column in ledger.schema]
+    ledger.recode(replace(ledger.schema, columns=tuple(finer)), shapes=True)
+    fine, told = _counts(ledger, for_counts, seen, delta * _FOR_CATEGORIES)
+    atoms = _atoms(ledger, for_atoms, fine, delta * (1 - _FOR_CATEGORIES))
+
+    for name, look in seen.items():
+        column, storage = stated[name], ledger.storage[name]
+        if look.kind is not None:
+            column = replace(column, kind=look.kind, null=look.null, source=Source.BOUGHT)
+        if name in fine:
+            found[name] = numbers(column, fine[name], atoms.get(name), rows)
+        elif name in told and told[name].values:
+            found[name] = labels(column, storage, told[name], shaped[name], total)
+        else:
+            found[name] = Found(blank(column, storage, null=look.null), None, nothing=True)
+    columns = [found[c.name].column if c.name in found else c for c in ledger.schema]
+    ledger.recode(replace(ledger.schema, columns=tuple(columns)))
+    known = [one.measured for one in found.values() if one.measured is not None]
+    nothing = [name for name, one in found.items() if one.nothing]
+    return Discovered((*known, total), tuple(nothing), float(total.values))
+
+
+def _has_shapes(ledger: Ledger, name: str) -> bool:
+    return isinstance(ledger.encoding.cells[name], ShapeCells)
+
+
+def _looks(ledger: Ledger, answer: Measurement) -> Looks:
+    (name,) = answer.clique
+    return looks(ledger.schema[name], ledger.storage[name], answer.values, float(answer.scale))
+
+
+def _counts(
+    ledger: Ledger, part: Ledger, seen: dict[str, Looks], delta: Fraction
+) -> tuple[dict[str, Fine], dict[str, CommonValues]]:
+    """Fine histograms of numbers, and the common values of the others."""
+    numeric = [name for name, look in seen.items() if look.span is not None]
+    listed = [name for name, look in seen.items() if look.kind is not None and look.kind.listed]
+    whole = part.rest()
+    fine, told = {}, {}
+    if numeric:
+        share = whole * Fraction(len(numeric), len(numeric) + len(listed))
+        for answer in part.measure([(name,) for name in numeric], rho=share):
+            (name,) = answer.clique
+            fine[name] = fine_counts(ledger.schema[name], answer)
+    if listed:
+        share = whole * Fraction(len(listed), len(numeric) + len(listed))
+        answers = part.values(dict.fromkeys(listed), rho=min(share, part.rest()), delta=delta)
+        told = {answer.column: answer for answer in answers}
+    return fine, told
+
+
+def _atoms(
+    ledger: Ledger, part: Ledger, fine: dict[str, Fine], delta: Fraction
+) -> dict[str, CommonValues]:
+    """Single values that many rows share, looked for where a fine cell is crowded."""
+    kinds = {Kind.INTEGER, Kind.REAL}
+    numeric = [name for name in fine if ledger.schema[name].kind in kinds]
+    if not numeric:
+        return {}
+    rho = part.rest()
+    least = values_price(len(numeric), ledger.unit, rho=rho, delta=delta).threshold
+    cells = {name: crowded(fine[name].histogram, least) for name in numeric}
+    wanted = {name: places for name, places in cells.items() if places}
+    if not wanted:
+        return {}
+    return {answer.column: answer for answer in part.values(wanted, rho=rho, delta=delta)}

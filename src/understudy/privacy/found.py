@@ -1,0 +1,261 @@
+"""The facts of a column, made from noisy answers.
+
+No row is asked here. Whatever a column turns out to be, it comes with a first count of its cells,
+and each of these counts with its own noise: several answers may have gone into one.
+"""
+
+import datetime as dt
+import itertools
+from collections.abc import Iterator
+from dataclasses import replace
+from typing import NamedTuple, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+from understudy.column import LARGEST_INTEGER, MOST_ATOMS, Column, Kind, Label, Number, Source
+from understudy.encode.numbers import MOST_UNIT_BINS, NumberCells
+from understudy.encode.ops import Storage
+from understudy.encode.shapes import MISSING
+from understudy.errors import SchemaError
+from understudy.privacy.answers import CommonValues, Measurement
+from understudy.privacy.bins import Histogram, fine_edges, merged
+from understudy.privacy.kinds import STANDS_OUT, Looks
+
+_LIKELY = 3.0
+_FEW = 0.001
+"""Fewer rows than this share of all make no cell "other"."""
+_EPOCH = dt.datetime(1970, 1, 1)  # noqa: DTZ001 - columns are naive
+
+
+_Reals: TypeAlias = NDArray[np.float64]
+
+
+class _Mass(NamedTuple):
+    """How many rows a cell holds, about, and how uncertain that is."""
+
+    rows: float
+    variance: float
+
+
+class Found(NamedTuple):
+    """The facts of a column, and a first count of its cells where there is one."""
+
+    column: Column
+    measured: Measurement | None
+    nothing: bool = False
+
+
+class Fine(NamedTuple):
+    """A fine histogram of a column, and its missing cells."""
+
+    histogram: Histogram
+    missing: float
+
+
+def with_nulls(column: Column, answer: Measurement) -> Found:
+    """A column of which only this was open: whether cells may be missing, the last of its own."""
+    null = bool(answer.values[-1] > STANDS_OUT * answer.scale)
+    found = replace(column, null=null, source=Source.BOUGHT)
+    if null:
+        return Found(found, answer)
+    # Without a cell of their own, the few that are missing count in another.
+    values, variances = answer.values[:-1].copy(), np.full(len(answer.values) - 1, answer.scale**2)
+    place = len(values) - 1 if column.other is not None else 0
+    values[place] += answer.values[-1]
+    variances[place] *= 2
+    return Found(found, Measurement(answer.clique, values, np.sqrt(variances)))
+
+
+def fine_counts(column: Column, answer: Measurement) -> Fine:
+    """What was counted of a column that `refined` made, its missing cells last."""
+    edges = tuple(_number(edge) for edge in column.edges or ())
+    whole = column.kind is not Kind.REAL
+    cells = Histogram(edges, answer.values[:-1], float(answer.scale), whole)
+    return Fine(cells, float(answer.values[-1]))
+
+
+def refined(column: Column, look: Looks | None) -> Column:
+    """The column as it is counted next: by a fine grid, or by its values."""
+    if look is None or look.kind is None:
+        return column
+    if look.span is None:
+        return replace(column, kind=look.kind, null=True, source=Source.BOUGHT)
+    edges = fine_edges(look.span, whole=look.kind is not Kind.REAL)
+    values = tuple(_value(look.kind, edge) for edge in edges)
+    return replace(
+        column, kind=look.kind, edges=values, bins=None, atoms=(), null=True, source=Source.BOUGHT
+    )
+
+
+def numbers(column: Column, fine: Fine, common: CommonValues | None, rows: float) -> Found:
+    """Bins and atoms, and how many rows each holds."""
+    cells, alone = fine.histogram, {} if common is None else _largest(common, fine.histogram)
+    counts, variance = cells.counts.copy(), np.full(len(cells.counts), cells.scale**2)
+    for atom, (count, spread) in alone.items():
+        place = min(int(np.searchsorted(cells.edges, atom, side="right")), len(counts)) - 1
+        counts[place] -= count
+        variance[place] += spread
+    begins = merged(cells, counts, rows)
+    starts = [cells.edges[place] for place in begins]
+    last = starts[-1] - 1 if cells.whole else starts[-1]
+    bins = {
+        cells.edges[begin]: _part(counts, variance, begin, end)
+        for begin, end in itertools.pairwise(begins)
+    }
+    unit = cells.whole and len(bins) <= MOST_UNIT_BINS and set(np.diff(starts)) == {1.0}
+    if not unit and last == starts[-2]:
+        # Edges cannot say that the last bin holds a single value; an atom can.
+        alone[last] = bins.pop(last)
+    _move(_part(counts, variance, 0, begins[0]), starts[0], bins, alone)
+    _move(_part(counts, variance, begins[-1], len(counts)), last, bins, alone)
+    if column.bins is not None or column.atoms:
+        # Bins that a person chose stay as they are; only the bounds are found out.
+        bounds = _value(column.kind, starts[0]), _value(column.kind, last)
+        return Found(_with_bounds(column, bounds), None)
+    atoms = tuple(_value(column.kind, atom) for atom in sorted(alone))
+    cuts = tuple(_value(column.kind, cut) for cut in (*bins, last))
+    if unit:  # every value has a cell of its own
+        column = replace(column, bounds=(cuts[0], cuts[-1]), atoms=atoms)
+    else:
+        column = replace(column, edges=cuts, atoms=atoms)
+    return Found(column, _measured(column, bins, alone, fine))
+
+
+def _with_bounds(column: Column, bounds: tuple[Number, Number]) -> Column:
+    """The column with bounds that were found, and fewer bins if so many do not fit between them."""
+    bins = column.bins
+    while True:
+        found = replace(column, bounds=bounds, bins=bins)
+        try:
+            NumberCells(found)
+        except SchemaError:
+            if bins is None or bins == 1:
+                raise
+            bins //= 2
+        else:
+            return found
+
+
+def _part(counts: _Reals, variance: _Reals, begin: int, end: int) -> _Mass:
+    """What some cells hold together."""
+    return _Mass(float(counts[begin:end].sum()), float(variance[begin:end].sum()))
+
+
+def _move(
+    outside: _Mass, bound: float, bins: dict[float, _Mass], alone: dict[float, _Mass]
+) -> None:
+    """Count what lies beyond a bound where it is coded: at the bound, which may be an atom."""
+    if bound in alone:
+        cells, place = alone, bound
+    else:
+        cells, place = bins, max(start for start in bins if start <= bound)
+    held = cells[place]
+    cells[place] = _Mass(held.rows + outside.rows, held.variance + outside.variance)
+
+
+def _measured(
+    column: Column,
+    bins: dict[float, _Mass],
+    alone: dict[float, _Mass],
+    fine: Fine,
+) -> Measurement:
+    """What the fine histogram says about the column's cells."""
+    cells = NumberCells(column)
+    known = [bins[first] for first, _ in cells.bins] + [alone[atom] for atom in cells.atoms]
+    masses, variances = np.array([*known, (0.0, 0.0)][: cells.size]).T
+    # Without a cell of their own, the few that are missing count in the first.
+    place = 0 if cells.missing is None else cells.missing
+    masses[place] += fine.missing
+    variances[place] += fine.histogram.scale**2
+    return Measurement((column.name,), masses, np.sqrt(variances))
+
+
+def _largest(common: CommonValues, cells: Histogram) -> dict[float, _Mass]:
+    """The values with the largest counts, as many as can be atoms with one to spare."""
+    first, last = cells.edges[0], cells.edges[-1]
+    order = [int(k) for k in np.argsort(-common.counts)]
+    # Beyond the grid numbers are not told apart, and would not be coded by their value.
+    inside = [k for k in order if first <= float(common.values[k]) < last][: MOST_ATOMS - 1]
+    return {
+        float(common.values[k]): _Mass(float(common.counts[k]), common.scale**2) for k in inside
+    }
+
+
+def labels(
+    column: Column, storage: Storage, told: CommonValues, shapes: Measurement, total: Measurement
+) -> Found:
+    """Categories, "other" where enough is left for it, and how many rows each holds."""
+    listed = [k for k, value in enumerate(told.values) if value != column.other]
+    values = [str(told.values[k]) for k in listed]
+    if storage is Storage.INTEGER and column.other is None:
+        listed.sort(key=lambda k: int(told.values[k]))
+        values = [str(told.values[k]) for k in listed]
+    if not listed:  # but the label that stands for all others
+        return Found(blank(column, storage, null=bool(column.null)), None, nothing=True)
+    counts, variances = [float(told.counts[k]) for k in listed], [told.scale**2] * len(listed)
+    if column.null:
+        counts.append(float(shapes.values[MISSING]))
+        variances.append(float(shapes.scale) ** 2)
+    left = float(total.values) - sum(counts)
+    spread = float(total.scale) ** 2 + sum(variances)
+    other = column.other
+    if other is None and left > max(_LIKELY * np.sqrt(spread), _FEW * float(total.values)):
+        other = next(label for label in _other_labels() if label not in values)
+    place = -1 if column.null else 0  # where values that nobody listed are counted
+    if other is not None:
+        place = len(values)
+        counts.insert(place, 0.0)
+        variances.insert(place, 0.0)
+    counts[place] += left
+    variances[place] = spread - variances[place]  # what is left lacks its own noise
+    found = replace(column, categories=_categories(values, storage, other), other=other)
+    return Found(found, Measurement((column.name,), np.array(counts), np.sqrt(np.array(variances))))
+
+
+def _categories(values: list[str], storage: Storage, other: str | None) -> tuple[Label, ...]:
+    """Whole numbers as such, where they are stored so and a column of them can hold them."""
+    whole = storage is Storage.INTEGER and other is None
+    if whole and all(abs(int(value)) <= LARGEST_INTEGER for value in values):
+        return tuple(int(value) for value in values)
+    return tuple(values)
+
+
+def _other_labels() -> Iterator[str]:
+    yield "other"
+    yield from (f"other {number}" for number in itertools.count(2))
+
+
+def blank(column: Column, storage: Storage, *, null: bool) -> Column:
+    """A column of which nothing stood out: all values in one cell."""
+    if storage in {Storage.DATE, Storage.TIMESTAMP}:
+        kind = Kind.DATE if storage is Storage.DATE else Kind.DATETIME
+        ends = (dt.datetime(1900, 1, 1), dt.datetime(2099, 12, 31))  # noqa: DTZ001 - naive
+        whole = replace(column, kind=kind, bounds=None, edges=None)
+        return replace(whole, bounds=ends, bins=1, null=null, source=Source.BOUGHT)
+    return Column(
+        name=column.name,
+        kind=Kind.CATEGORICAL,
+        categories=("other",),
+        null=null,
+        role=column.role,
+        source=Source.BOUGHT,
+    )
+
+
+def _value(kind: Kind, number: float) -> Number:
+    """A number as a value of the column: days and seconds since 1970 as dates."""
+    if kind is Kind.DATE:
+        return (_EPOCH + dt.timedelta(days=number)).date()
+    if kind is Kind.DATETIME:
+        return _EPOCH + dt.timedelta(seconds=number)
+    return int(number) if kind is Kind.INTEGER else float(number)
+
+
+def _number(value: Number) -> float:
+    """The number of a value; the other way round."""
+    if isinstance(value, dt.datetime):
+        return (value - _EPOCH).total_seconds()
+    if isinstance(value, dt.date):
+        return float((value - _EPOCH.date()).days)
+    return float(value)
