@@ -1,0 +1,48 @@
+"""What a mechanism is: a value that asks a ledger, and makes a model of the answers."""
+
+from collections.abc import Sequence
+from typing import Any, ClassVar, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from understudy.privacy.answers import Measurement
+from understudy.privacy.ledger import Ledger
+
+
+class Model(Protocol):
+    """A fitted distribution of codes. It holds noisy numbers only, so drawing is free."""
+
+    @property
+    def kind(self) -> str:
+        """Which model it is, for the file that it is saved in."""
+
+    @property
+    def total(self) -> float:
+        """How many rows the table has, about."""
+
+    def sample(self, rows: int, rng: np.random.Generator) -> dict[str, NDArray[np.unsignedinteger]]:
+        """Codes of that many rows, by column."""
+
+    def to_json(self) -> dict[str, Any]:
+        """The model as plain data."""
+
+
+class Mechanism(Protocol):
+    """A recipe: SELECT what to ask, MEASURE it through the ledger, FIT a model to the answers.
+
+    A mechanism is a frozen dataclass; its fields are its public parameters, and go into the
+    certificate. It never sees a row: whatever it learns comes from the ledger, which charges.
+    """
+
+    name: ClassVar[str]
+    """What the command line calls it."""
+    about: ClassVar[str]
+    """What it does, in one line."""
+    guarantee: ClassVar[str]
+    """What it promises."""
+    needs: ClassVar[str]
+    """What it has to be told."""
+
+    def fit(self, ledger: Ledger, known: Sequence[Measurement]) -> Model:
+        """A model of the ledger's table; `known` was measured before, and is free."""

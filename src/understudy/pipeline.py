@@ -1,0 +1,201 @@
+"""The whole flow, top to bottom: from a private table to a release."""
+
+from collections.abc import Callable
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any
+
+from understudy.column import Role
+from understudy.errors import BadInput
+from understudy.mechanisms.api import Mechanism
+from understudy.mechanisms.catalog import AUTO, mechanism_named
+from understudy.privacy import discover
+from understudy.privacy.answers import Measurement
+from understudy.privacy.budget import Budget, number
+from understudy.privacy.ledger import Ledger
+from understudy.privacy.noise import RandomSource
+from understudy.privacy.unit import Person, Record, Replacement, Unit, unit_named
+from understudy.release import Release, drawn
+from understudy.schema import Schema
+from understudy.schema_files import read_schema
+
+USUAL_DELTA = 1e-9
+MOST_ROWS = 10**6
+"""No more rows than this are drawn unless somebody asks: noise may make a total absurd."""
+
+_MUCH = 0.02
+"""Of all rows: a value so common is missed, once it is lost."""
+
+MOST_ASKED = 10**8
+"""More rows than this fit no machine's memory; `Release.sample` draws more in parts."""
+
+Teller = Callable[[str], None]
+
+
+def synthesize(  # noqa: PLR0913 - each is a choice of its own, by name
+    data: Any,  # noqa: ANN401 - whatever a ledger opens
+    *,
+    epsilon: float,
+    delta: float = USUAL_DELTA,
+    target: str | None = None,
+    schema: Schema | str | Path | None = None,
+    mechanism: Mechanism | str = AUTO,
+    rows: int | None = None,
+    unit: Unit | str | None = None,
+    strict: bool = False,
+    ledger: str | Path | None = None,
+    allow_non_private: bool = False,
+    discovery_share: float = discover.SHARE,
+    text_encoding: str = "utf-8",
+    seed: int | None = None,
+    tell: Teller | None = None,
+    source: RandomSource | None = None,
+) -> Release:
+    """A synthetic stand-in for a private table, with a promise of (ε, δ)-differential privacy.
+
+    Args:
+        data: A path to a CSV or Parquet file, a pandas or polars frame, an Arrow or Ibis table.
+        epsilon: How much privacy the whole release may cost; 1 is a common choice.
+        delta: The chance that the bound does not hold; far below one over the number of rows.
+        target: The column that readers will predict.
+        schema: Public facts, or a file with them. What it leaves open is found out with noise.
+        mechanism: How to ask and what to fit, or the name of it.
+        rows: How many rows to draw; without it about as many as the table has.
+        unit: Whose privacy is protected: record, replace, or person:ID:3.
+        strict: Refuse, where facts would have to be found out.
+        ledger: A ledger file: one total for all releases of a table.
+        allow_non_private: Go on even where no promise is left; the certificate says so.
+        discovery_share: How much of the budget finding out may take, where all is open.
+        text_encoding: How a CSV file spells characters.
+        seed: For drawing the rows; never for noise.
+        tell: Called with a sentence whenever a step begins.
+        source: Random bits from elsewhere, for tests: then no promise is left.
+    """
+    tell = tell or (lambda _: None)
+    stated = read_schema(schema) if isinstance(schema, str | Path) else schema
+    recipe = mechanism_named(mechanism) if isinstance(mechanism, str) else mechanism
+    whose = unit_named(unit) if isinstance(unit, str) else unit or Record()
+    _check_kinds(stated, recipe, whose)
+    _check(rows, discovery_share, seed)
+    roles = _roles(target, whose)
+    budget = _budget(epsilon, delta, None if stated is None else stated.with_roles(roles))
+    waits = "" if ledger is None else ", and its ledger as soon as no other release uses it"
+    tell(f"Opening the table{waits}")
+    with Ledger.open(
+        data,
+        stated,
+        budget,
+        unit=whose,
+        file=None if ledger is None else Path(ledger),
+        source=source,
+        allow_non_private=allow_non_private,
+        text_encoding=text_encoding,
+        roles=roles,
+        discover=not strict,
+    ) as book:
+        _declare(book, recipe, rows)
+        known, notes = ((), ()) if strict else _discover(book, discovery_share, tell)
+        tell(f"Asking and fitting: {recipe.name}")
+        model = recipe.fit(book, known)
+        certificate = book.close()
+        book.end()
+    count, note = _count(rows, model.total, book.schema)
+    tell(f"Drawing {count:,} rows")
+    table = drawn(model, book.schema, count, seed)
+    return Release(table, certificate, book.schema, model, (*notes, *note))
+
+
+def _check_kinds(schema: object, recipe: object, unit: object) -> None:
+    if schema is not None and not isinstance(schema, Schema):
+        msg = "A schema is a Schema or the path of a file with one."
+        raise BadInput(msg)
+    if isinstance(recipe, type) or not hasattr(recipe, "fit"):
+        msg = "A mechanism is a value, such as IndependentColumns(), or a method's name."
+        raise BadInput(msg)
+    if not isinstance(unit, Record | Replacement | Person):
+        msg = "A unit is Record(), Replacement() or Person(id, rows), or its name."
+        raise BadInput(msg)
+
+
+def _check(rows: int | None, share: float, seed: int | None) -> None:
+    if rows is not None and (type(rows) is not int or not 1 <= rows <= MOST_ASKED):
+        msg = f"rows is {rows}; ask for a whole number, at least 1, at most {MOST_ASKED:,}."
+        raise BadInput(msg)
+    if seed is not None and (type(seed) is not int or seed < 0):
+        msg = f"The seed is {seed}; give 0 or a positive whole number, or leave it out."
+        raise BadInput(msg)
+    if not 0 < number(share, "discovery_share") < 1:
+        msg = f"The share for finding out is {share}; it must lie between 0 and 1, such as 0.3."
+        raise BadInput(msg)
+
+
+def _budget(epsilon: float, delta: float, schema: Schema | None) -> Budget:
+    """The whole of it; where facts are open, a part of δ is kept for finding them out."""
+    if schema is not None and not schema.silent:
+        return Budget(epsilon, delta)
+    return Budget(epsilon, delta, thresholds=number(delta, "delta") * discover.DELTA_SHARE)
+
+
+def _roles(target: str | None, unit: Unit) -> dict[str, Role]:
+    roles = {} if target is None else {target: Role.TARGET}
+    if isinstance(unit, Person):
+        if unit.id == target:
+            msg = f"Column {target!r} cannot be the target and tell persons apart."
+            raise BadInput(msg)
+        roles[unit.id] = Role.ID
+    return roles
+
+
+def _declare(book: Ledger, recipe: Mechanism, rows: int | None) -> None:
+    """List the public choices in the certificate."""
+    book.declare("target", book.schema.target)
+    book.declare("method", {"name": recipe.name, "parameters": asdict(recipe)})  # type: ignore[call-overload]
+    book.declare("rows", rows)
+
+
+def _discover(
+    book: Ledger, share: float, tell: Teller
+) -> tuple[tuple[Measurement, ...], tuple[str, ...]]:
+    """Find out what the schema leaves open; what was measured on the way is known."""
+    plan = discover.plan(book, share)
+    if plan is None:
+        return (), ()
+    book.declare("discovery", {"share": plan.share, "columns": list(plan.columns)})
+    tell(
+        f"Finding out what nobody has declared about {len(plan.columns)} columns, for "
+        f"{plan.share:.0%} of the budget: noise ±{plan.noise:,.0f} rows, and a value is told when "
+        f"about {plan.least:,} rows share it"
+    )
+    found = discover.discover(book, plan)
+    return found.known, _notes(found, plan)
+
+
+def _notes(found: discover.Discovered, plan: discover.Plan) -> tuple[str, ...]:
+    """What a person should know where the table is small for what was asked of it."""
+    notes = []
+    if found.nothing:
+        notes.append(
+            f"Nothing stood out of the noise in {len(found.nothing)} of {len(plan.columns)} "
+            f"columns: {', '.join(found.nothing)}. They hold no information in this release: too "
+            "few rows share a value there, or the table is small for this epsilon. State in a "
+            "schema what these columns may hold (`understudy schema` drafts one for you to review) "
+            "or drop them, or choose a larger epsilon."
+        )
+    if plan.least > _MUCH * found.rows:
+        notes.append(
+            f"Values that fewer than about {plan.least:,} rows share could not be told apart from "
+            f"noise, and the table has about {max(found.rows, 0):,.0f}. Categories and tails may "
+            f"be missing in: {', '.join(plan.columns)}. A schema that states them keeps them."
+        )
+    return tuple(notes)
+
+
+def _count(rows: int | None, total: float, schema: Schema) -> tuple[int, tuple[str, ...]]:
+    """How many rows to draw: as asked, or about as many as there are."""
+    if rows is not None:
+        return rows, ()
+    most = min(schema.rows_bound or MOST_ROWS, MOST_ROWS)
+    if total <= most:
+        return max(1, round(total)), ()
+    note = f"The table seems to have {total:,.0f} rows; {most:,} were drawn. More: --rows N."
+    return most, (note,)
