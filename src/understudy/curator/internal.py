@@ -1,0 +1,22 @@
+"""Internal files: for their owner alone, and never written over."""
+
+import os
+from pathlib import Path
+
+from understudy.errors import BadInput
+
+_OWNER_ONLY = 0o600
+
+
+def write_internal(path: Path, text: str) -> None:
+    """Write a new file that only its owner can read."""
+    try:
+        handle = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, _OWNER_ONLY)
+        with os.fdopen(handle, "w", encoding="utf-8") as file:
+            file.write(text)
+    except FileExistsError:
+        msg = f"{path} is there already, and nothing is overwritten. Name another file."
+        raise BadInput(msg) from None
+    except OSError as error:
+        msg = f"{path} cannot be written: {error.strerror}. Choose a folder that is yours."
+        raise BadInput(msg) from None
