@@ -5,7 +5,9 @@ PIP := $(BIN)/python -m pip --disable-pip-version-check --quiet
 .PHONY: demo test test-slow lint format bench clean
 
 demo: .venv/.run
+	rm -rf understudy-demo
 	$(BIN)/understudy demo
+	$(BIN)/understudy verify understudy-demo/release
 
 test: lint
 	$(BIN)/python -m pytest -n 2 -m "not slow" --cov --cov-fail-under=95

@@ -5,10 +5,16 @@ The flow, from the rows to what may leave the building:
     public facts      Schema: kinds, categories, bounds, roles, who says so
     codes             Encoding: values ⇄ small integers, with cells for missing and "other"
     rows              stay inside `understudy.privacy`; only its ledger answers, with noise
-    certificate       what was promised, spent and declared public; anyone can compute it again
+    open facts        are found out through the same ledger, out of the same ε
+    mechanism         a recipe: what to ask the ledger, and which model to fit to the answers
+    release           rows drawn from the model, and a certificate that anyone can compute again
 
-What is here today is the trusted core. Fitting, sampling and releasing come next.
+    >>> import understudy as us
+    >>> us.IndependentColumns()
+    IndependentColumns()
 """
+
+from typing import TYPE_CHECKING, Any
 
 from understudy.column import Column, Kind, Role, Source
 from understudy.domain import Domain
@@ -16,14 +22,53 @@ from understudy.errors import UnderstudyError
 from understudy.schema import Schema
 from understudy.schema_files import read_schema, write_schema
 
+if TYPE_CHECKING:
+    from understudy.mechanisms.independent import IndependentColumns
+    from understudy.pipeline import synthesize
+    from understudy.privacy.certificate import Certificate
+    from understudy.privacy.folder import verify
+    from understudy.privacy.unit import Person, Record, Replacement
+    from understudy.release import Release, load
+
 __all__ = [
+    "Certificate",
     "Column",
     "Domain",
+    "IndependentColumns",
     "Kind",
+    "Person",
+    "Record",
+    "Release",
+    "Replacement",
     "Role",
     "Schema",
     "Source",
     "UnderstudyError",
+    "load",
     "read_schema",
+    "synthesize",
+    "verify",
     "write_schema",
 ]
+
+# Loaded when somebody asks, for the libraries behind them take a second.
+_LATER = {
+    "Certificate": "understudy.privacy.certificate",
+    "IndependentColumns": "understudy.mechanisms.independent",
+    "Person": "understudy.privacy.unit",
+    "Record": "understudy.privacy.unit",
+    "Release": "understudy.release",
+    "Replacement": "understudy.privacy.unit",
+    "load": "understudy.release",
+    "synthesize": "understudy.pipeline",
+    "verify": "understudy.privacy.folder",
+}
+
+
+def __getattr__(name: str) -> Any:  # noqa: ANN401 - any of the names above
+    if name not in _LATER:
+        msg = f"module 'understudy' has no attribute {name!r}"
+        raise AttributeError(msg)
+    from importlib import import_module  # noqa: PLC0415 - only here
+
+    return getattr(import_module(_LATER[name]), name)

@@ -8,32 +8,49 @@ for privacy.
 # ruff: noqa: PLC0415
 
 import json
+import re
+import sys
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated, Any
 
 import typer
 from typer.core import TyperGroup
 
 from understudy.errors import BadInput, CheckFailed, UnderstudyError
 
-if TYPE_CHECKING:
-    import pyarrow as pa
-
-    from understudy.experiments.first_answers import FirstAnswers
-    from understudy.schema import Schema
-
 CHECK_FAILED = 1
 BAD_INPUT = 2
 REFUSED_FOR_PRIVACY = 3
 
-_FILES = ("patients.csv", "schema.toml", "answers")
+STOPPED = 130
+"""As shells count an interruption."""
+
+_DATA = "A CSV (also .gz) or Parquet file, or a pattern of Parquet files."
+_ENCODING = "How a CSV file spells characters."
 
 # A line that holds only \b tells the help formatter to leave the next paragraph's lines alone.
 _EXAMPLES = """\b
 Examples:
-  understudy demo --out play
-  understudy verify play/answers
-  understudy budget table.ledger --create --epsilon 4 --delta 1e-8
+  understudy demo
+  understudy synthesize patients.csv --target readmitted --epsilon 1 --out release
+  understudy verify release
+"""
+_SCHEMA_EXAMPLES = """\b
+Examples:
+  understudy schema patients.csv -o schema.toml
+  understudy schema patients.parquet
+"""
+_SYNTHESIZE_EXAMPLES = """\b
+Examples:
+  understudy synthesize patients.csv --target readmitted --epsilon 1 --out release
+  understudy synthesize patients.csv --schema schema.toml --strict --epsilon 1
+  understudy synthesize visits.parquet --epsilon 1 --unit person:patient_id:3
+  understudy synthesize patients.csv --epsilon 0.5 --ledger table.ledger
+"""
+_METHODS_EXAMPLES = """\b
+Examples:
+  understudy methods
+  understudy methods --json
 """
 _BUDGET_EXAMPLES = """\b
 Examples:
@@ -50,6 +67,7 @@ _DEMO_EXAMPLES = """\b
 Examples:
   understudy demo
   understudy demo --out play --rows 20000
+  understudy demo --out play --explain
   understudy demo --json > demo.json
 """
 
@@ -63,6 +81,9 @@ class _Commands(TyperGroup):
         except UnderstudyError as error:
             typer.echo(f"Error: {' '.join(str(error).split())}", err=True)
             raise typer.Exit(_exit_code(error)) from None
+        except KeyboardInterrupt:
+            typer.echo("Stopped. No release was written.", err=True)
+            raise typer.Exit(STOPPED) from None
 
 
 def _exit_code(error: UnderstudyError) -> int:
@@ -82,8 +103,23 @@ app = typer.Typer(
 )
 
 
+class _WithoutPandas:
+    """Makes pandas look absent to this process.
+
+    Arrow loads it as soon as it is handed a list, which costs a third of a second and 45 MB; and
+    no command makes a data frame.
+    """
+
+    def find_spec(self, name: str, path: object, target: object = None) -> None:
+        """Called by Python before it looks for a module."""
+        del path, target
+        if name == "pandas":
+            raise ImportError(name)
+
+
 def main() -> None:
     """Run the command line."""
+    sys.meta_path.insert(0, _WithoutPandas())
     app()
 
 
@@ -114,36 +150,208 @@ def understudy(
 def demo(
     *,
     out: Annotated[
-        Path | None,
-        typer.Option(metavar="DIR", help="Also write the table, its schema and the answers here."),
-    ] = None,
+        Path, typer.Option(metavar="DIR", help="Write the table, its schema and the release here.")
+    ] = Path("understudy-demo"),
     rows: Annotated[int, typer.Option(metavar="N", help="How many rows to draw.")] = 5000,
     seed: Annotated[int, typer.Option(metavar="S", help="Another seed, another table.")] = 0,
+    explain: Annotated[
+        bool, typer.Option("--explain", help="Also show how values become codes and come back.")
+    ] = False,
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON and nothing else.")] = False,
 ) -> None:
-    """Show on an embedded table how values become codes, and what a ledger answers."""
-    from understudy.experiments import first_answers, walkthrough
+    """Make a release of an embedded, invented table."""
+    from understudy.experiments import first_release, walkthrough
     from understudy.experiments.demo import demo_schema, demo_table
+    from understudy.progress import told_steps
+    from understudy.release_page import release_page
+    from understudy.release_page import show as show_release
 
-    if out is not None:
-        _check_free(out)
-    schema = demo_schema()
+    first_release.check_free(out)
     table = demo_table(rows, seed=seed)
-    content = walkthrough.walkthrough(table, schema, seed)
-    answers = first_answers.first_answers(table, schema)
-    if out is not None:
-        _write(table, schema, answers, out)
+    with told_steps(quiet=as_json) as tell:
+        release = first_release.first_release(table, out, tell)
+    page = release_page(release, out / first_release.RELEASE)
+    compared = first_release.side_by_side(table, release)
+    content = walkthrough.walkthrough(table, demo_schema(), seed)
     if as_json:
-        typer.echo(json.dumps({**content, "answers": answers.content}, indent=2, default=str))
-    else:
+        whole = {**content, "release": page, "compared": compared}
+        typer.echo(json.dumps(whole, indent=2, default=str))
+        return
+    if explain:
         walkthrough.show(content)
-        first_answers.show(answers.content)
+    show_release(page)
+    first_release.show(compared)
+    typer.echo(
+        f"The same by hand: understudy synthesize {out / first_release.TABLE} --schema "
+        f"{out / first_release.SCHEMA} --target readmitted --unit person:patient_id:3 --epsilon 1 "
+        "--out another",
+        err=True,
+    )
+
+
+@app.command(name="schema", epilog=_SCHEMA_EXAMPLES)
+def draft_schema(
+    data: Annotated[str, typer.Argument(metavar="DATA", help=_DATA)],
+    *,
+    out: Annotated[
+        Path | None,
+        typer.Option("-o", "--out", metavar="FILE", help="Write the draft here, for you alone."),
+    ] = None,
+    text_encoding: Annotated[str, typer.Option(metavar="NAME", help=_ENCODING)] = "utf-8",
+    as_json: Annotated[bool, typer.Option("--json", help="Print JSON and nothing else.")] = False,
+) -> None:
+    """Draft a schema from the rows, for you to review.
+
+    Every fact in it is marked as read off the data.
+    """
+    import tomllib
+
+    from understudy.curator.draft_schema import draft, draft_text
+    from understudy.curator.internal import write_internal
+    from understudy.curator.source import read_rows
+    from understudy.schema_files import schema_to_toml
+
+    drafted = draft(read_rows(data, text_encoding=text_encoding))
     if out is not None:
-        typer.echo(
-            f"Wrote {', '.join(_FILES[:-1])} and {_FILES[-1]} to {out}. Check the answers with: "
-            f"understudy verify {out / _FILES[-1]}",
-            err=True,
+        write_internal(out, draft_text(drafted))
+    if as_json:
+        content = tomllib.loads(schema_to_toml(drafted))
+        typer.echo(json.dumps(content, indent=2, default=str))
+    elif out is None:
+        typer.echo(draft_text(drafted), nl=False)
+    where = "This draft" if out is None else f"{out}"
+    typer.echo(
+        f"{where} is internal: it holds facts about the private table. Review each column, set "
+        'source = "declared" where the fact is public, and use it with --schema.',
+        err=True,
+    )
+
+
+@app.command(epilog=_SYNTHESIZE_EXAMPLES)
+def synthesize(  # noqa: PLR0913 - one per option
+    data: Annotated[str, typer.Argument(metavar="DATA", help=_DATA)],
+    *,
+    epsilon: Annotated[float, typer.Option(metavar="E", help="The whole cost; 1 is common.")],
+    target: Annotated[
+        str | None, typer.Option(metavar="Y", help="The column that readers will predict.")
+    ] = None,
+    delta: Annotated[
+        float, typer.Option(metavar="D", help="Far below one over the number of rows.")
+    ] = 1e-9,
+    schema: Annotated[
+        Path | None,
+        typer.Option(metavar="FILE", help="Public facts: our TOML, mbi domain.json, SDV metadata."),
+    ] = None,
+    strict: Annotated[
+        bool, typer.Option("--strict", help="Refuse where facts would have to be bought.")
+    ] = False,
+    method: Annotated[str, typer.Option(metavar="NAME", help="See `understudy methods`.")] = "auto",
+    param: Annotated[
+        list[str] | None, typer.Option(metavar="K=V", help="A parameter of the method.")
+    ] = None,
+    rows: Annotated[
+        int | None, typer.Option(metavar="N", help="How many; else about as many as there are.")
+    ] = None,
+    out: Annotated[
+        Path | None, typer.Option(metavar="DIR", help="The release folder; it must be new.")
+    ] = None,
+    file_format: Annotated[
+        str, typer.Option("--format", metavar="F", help="csv or parquet.")
+    ] = "csv",
+    formula_safe: Annotated[
+        bool, typer.Option("--formula-safe", help="No text that spreadsheets run as a formula.")
+    ] = False,
+    unit: Annotated[
+        str, typer.Option(metavar="U", help="record, replace, or person:ID:3.")
+    ] = "record",
+    ledger: Annotated[
+        Path | None,
+        typer.Option(metavar="FILE", help="The table's ledger: one total for all releases."),
+    ] = None,
+    sign: Annotated[
+        Path | None, typer.Option(metavar="FILE", help="Your private Ed25519 key (PEM).")
+    ] = None,
+    discovery_share: Annotated[
+        float | None,
+        typer.Option(metavar="S", help="Of the budget, for facts that nobody declared."),
+    ] = None,
+    text_encoding: Annotated[str, typer.Option(metavar="NAME", help=_ENCODING)] = "utf-8",
+    allow_non_private: Annotated[
+        bool, typer.Option("--allow-non-private", help="Go on where no promise is left.")
+    ] = False,
+    as_json: Annotated[bool, typer.Option("--json", help="Print JSON and nothing else.")] = False,
+) -> None:
+    """Make a synthetic table with a privacy promise.
+
+    What the schema leaves open is found out with noise, out of the same epsilon.
+    """
+    from understudy import pipeline
+    from understudy.mechanisms.catalog import mechanism_named
+    from understudy.privacy.discover import SHARE
+    from understudy.privacy.folder import check_free
+    from understudy.privacy.signature import check_private_key
+    from understudy.progress import told_steps
+    from understudy.release import check_format
+    from understudy.release_page import release_page, show
+
+    folder = out or _usual_folder(data)
+    check_free(folder)
+    check_format(file_format)
+    key = None if sign is None else _read_key(sign)
+    if key is not None:
+        check_private_key(key)
+    with told_steps(quiet=as_json) as tell:
+        release = pipeline.synthesize(
+            data,
+            epsilon=epsilon,
+            delta=delta,
+            target=target,
+            schema=schema,
+            mechanism=mechanism_named(method, _parameters(param or [])),
+            rows=rows,
+            unit=unit,
+            strict=strict,
+            ledger=ledger,
+            allow_non_private=allow_non_private,
+            discovery_share=SHARE if discovery_share is None else discovery_share,
+            text_encoding=text_encoding,
+            tell=tell,
         )
+        tell("Writing the release folder")
+        release.save(folder, format=file_format, formula_safe=formula_safe, key=key)
+    page = release_page(release, folder)
+    if as_json:
+        typer.echo(json.dumps(page, indent=2))
+    else:
+        show(page)
+
+
+@app.command(epilog=_METHODS_EXAMPLES)
+def methods(
+    *,
+    as_json: Annotated[bool, typer.Option("--json", help="Print JSON and nothing else.")] = False,
+) -> None:
+    """List the methods: what each keeps and promises."""
+    from understudy.mechanisms.catalog import AUTO, MECHANISMS, mechanism_named
+
+    automatic = type(mechanism_named(AUTO))
+    found = [
+        {
+            "method": kind.name,
+            "about": kind.about,
+            "guarantee": kind.guarantee,
+            "needs": kind.needs,
+            "auto": kind is automatic,
+        }
+        for kind in MECHANISMS
+    ]
+    if as_json:
+        typer.echo(json.dumps(found, indent=2, ensure_ascii=False))
+        return
+    for method in found:
+        typer.echo(f"{method['method']}{' (auto)' if method['auto'] else ''}")
+        typer.echo(f"  {method['about']}")
+        typer.echo(f"  promises {method['guarantee']}; needs {method['needs']}")
 
 
 @app.command(epilog=_BUDGET_EXAMPLES)
@@ -159,9 +367,13 @@ def budget(
     ] = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON and nothing else.")] = False,
 ) -> None:
-    """Make, check and show the one total that all releases of a table share."""
+    """Make or show the one total for a table's releases.
+
+    Every line of the file is checked.
+    """
     from understudy.ledger_page import ledger_page, show
     from understudy.privacy.budget import Budget
+    from understudy.privacy.discover import DELTA_SHARE
     from understudy.privacy.ledger_file import create_ledger, read_ledger
 
     if create and (epsilon is None or delta is None):
@@ -171,7 +383,8 @@ def budget(
         msg = f"The total is set once, with --create. Without it, {file} is only shown."
         raise BadInput(msg)
     if epsilon is not None and delta is not None:
-        create_ledger(file, Budget(epsilon, delta))
+        # A tenth of delta is kept for facts that releases find out.
+        create_ledger(file, Budget(epsilon, delta, thresholds=delta * DELTA_SHARE))
     page = ledger_page(read_ledger(file))
     if as_json:
         typer.echo(json.dumps(page, indent=2))
@@ -193,23 +406,29 @@ def verify(
     ] = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON and nothing else.")] = False,
 ) -> None:
-    """Recompute a certificate's total and hashes; fail on any change."""
+    """Compute a release's promise and hashes again.
+
+    Fails on any change.
+    """
     from dataclasses import asdict
 
     from understudy.privacy.certificate import NOT_PRIVATE
+    from understudy.privacy.folder import read_certificate
     from understudy.privacy.folder import verify as checks_of
     from understudy.privacy.ledger_file import read_ledger
 
-    try:
-        public_key = None if key is None else key.read_bytes()
-    except OSError as error:
-        msg = f"The key {key} cannot be read: {error.strerror}."
-        raise BadInput(msg) from None
+    public_key = None if key is None else _read_key(key)
     record = None if ledger is None else read_ledger(ledger)
     checks = checks_of(folder, public_key=public_key, ledger=record)
     passed = all(check.passed for check in checks)
+    # Only what passed is worth reading; what was changed may say anything.
+    promise = read_certificate(folder).promise if passed else []
     if as_json:
-        content = {"passed": passed, "checks": [asdict(check) for check in checks]}
+        content = {
+            "passed": passed,
+            "promise": promise,
+            "checks": [asdict(check) for check in checks],
+        }
         typer.echo(json.dumps(content, indent=2))
     else:
         for check in checks:
@@ -218,37 +437,31 @@ def verify(
         private = not checks[0].note.startswith(NOT_PRIVATE)
         kept = "All checks passed." if private else f"All checks passed, but it is {NOT_PRIVATE}."
         typer.echo(kept if passed else "Do not rely on this release.")
+        for line in promise:
+            typer.echo(f"  {line}")
     if not passed:
         raise typer.Exit(CHECK_FAILED)
 
 
-def _check_free(folder: Path) -> None:
-    """Refuse a folder in which something would be overwritten."""
-    if folder.exists() and not folder.is_dir():
-        msg = f"{folder} is not a folder. Give --out a folder, old or new."
+def _parameters(given: list[str]) -> dict[str, str]:
+    """Parameters as name and text."""
+    pairs = [one.partition("=") for one in given]
+    wrong = [name for name, mark, _ in pairs if not (name and mark)]
+    if wrong:
+        msg = f"A parameter is written name=value, such as --param k=3; not {wrong[0]!r}."
         raise BadInput(msg)
-    taken = [name for name in _FILES if (folder / name).exists()]
-    if taken:
-        msg = (
-            f"{folder} already holds {' and '.join(taken)}, and nothing is overwritten. Give --out "
-            f"another folder, or move what is there."
-        )
-        raise BadInput(msg)
+    return {name: text for name, _, text in pairs}
 
 
-def _write(table: "pa.Table", schema: "Schema", answers: "FirstAnswers", folder: Path) -> None:
-    from pyarrow import csv
+def _usual_folder(data: str) -> Path:
+    """A folder named after the table, whatever the path or pattern."""
+    name = re.sub(r"[^\w-]+", "", Path(data).name.split(".")[0])
+    return Path(f"{name}-release" if name else "release")
 
-    from understudy.privacy.folder import publish
-    from understudy.schema_files import write_schema
 
+def _read_key(path: Path) -> bytes:
     try:
-        folder.mkdir(parents=True, exist_ok=True)
-        with (folder / _FILES[0]).open("xb") as file:
-            csv.write_csv(table, file, csv.WriteOptions(quoting_style="needed"))
-        write_schema(schema, folder / _FILES[1])
-        files = {"measurements.json": answers.measurements}
-        publish(folder / _FILES[2], files, answers.certificate)
+        return path.read_bytes()
     except OSError as error:
-        msg = f"{folder} cannot be written: {error.strerror}. Give --out another folder."
+        msg = f"The key {path} cannot be read: {error.strerror}."
         raise BadInput(msg) from None

@@ -1,24 +1,57 @@
-"""What the documentation shows is what the program prints."""
+"""What the documentation shows is what the program does."""
 
+import os
+import re
+import subprocess
+import sys
 from dataclasses import fields
 from pathlib import Path
 
-from typer.testing import CliRunner
-
-from understudy.cli import app
 from understudy.column import Column, Kind, Role, Source
 
 ROOT = Path(__file__).parents[2]
+PROGRAMS = Path(sys.executable).parent
 
 
-def test_the_readme_shows_what_the_demo_prints():
+def in_shell(command, folder):
+    environment = {**os.environ, "PATH": f"{PROGRAMS}{os.pathsep}{os.environ['PATH']}"}
+    environment["COLUMNS"] = "80"
+    return subprocess.run(
+        ["bash", "-c", command],
+        cwd=folder,
+        env=environment,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+
+
+def without_numbers(text):
+    return re.sub(r"[\d,]*\d", "#", text).rstrip()
+
+
+def test_the_readme_shows_what_the_demo_prints(tmp_path):
     readme = (ROOT / "README.md").read_text(encoding="utf-8")
-    example = readme.split("One row: its values")[1].split("...")[0]
-    shown = [" ".join(line.split()) for line in example.splitlines()[1:] if line.strip(" ─")]
-    printed = CliRunner().invoke(app, ["demo"], env={"COLUMNS": "80"}).output
-    lines = {" ".join(line.split()) for line in printed.splitlines()}
-    assert len(shown) > 4
-    assert set(shown) <= lines
+    block = readme.split("\n    Release: ")[1].split("\nThe second command")[0]
+    shown = [line.removeprefix("    ") for line in f"Release: {block}".splitlines()]
+    printed = in_shell("understudy demo", tmp_path).stdout.splitlines()
+    lines = {without_numbers(line) for line in printed}
+    assert len(shown) > 12
+    assert [line for line in shown if without_numbers(line) not in lines] == []
+
+
+def test_the_quickstart_can_be_followed_word_for_word(tmp_path):
+    page = (ROOT / "docs" / "quickstart.md").read_text(encoding="utf-8")
+    commands = re.findall(r"^    (.+)$", page, flags=re.MULTILINE)
+    # What `make demo` and the activated environment do, but in the tests' own folder.
+    assert commands[:2] == ["make demo", ". .venv/bin/activate"]
+    assert in_shell("understudy demo", tmp_path).returncode == 0
+    assert len(commands) > 12
+    for command in commands[2:]:
+        done = in_shell(command, tmp_path)
+        expected = 3 if command.endswith("# exit 3") else 0
+        assert done.returncode == expected, (command, done.stdout, done.stderr)
+    assert not (tmp_path / "refused").exists()
 
 
 def test_every_fact_of_a_column_is_documented():
