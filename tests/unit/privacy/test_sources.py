@@ -372,7 +372,7 @@ def read_twice(path):
         yield sorted(tuple((cell or "").strip(" ") for cell in row) for row in rows)
 
 
-@settings(max_examples=100)
+@settings(max_examples=50)
 @given(st.lists(st.lists(CELLS, min_size=2, max_size=2), max_size=8), st.booleans())
 @example(rows=[["", ""], ["a", ""]], quote_all=True)
 def test_both_readers_give_the_cells_of_a_well_formed_file(tmp_path_factory, rows, quote_all):
@@ -390,7 +390,7 @@ def test_both_readers_give_the_cells_of_a_well_formed_file(tmp_path_factory, row
 
 
 # Which reader is used depends on all rows, so it must not matter for any of them.
-@settings(max_examples=250)
+@settings(max_examples=100)
 @given(st.text('ab",,\n\n\r \t\0é\ufffd', max_size=16))
 @example(', "é"')
 @example("\ufffd,a")
