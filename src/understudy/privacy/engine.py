@@ -8,7 +8,7 @@ import duckdb
 import ibis
 import pyarrow as pa
 
-from understudy.column import WHITESPACE
+from understudy.column import WHITESPACE, is_plain_text
 from understudy.domain import repeated
 from understudy.encode.ibis_ops import IbisOps
 from understudy.encode.ops import Value
@@ -176,9 +176,17 @@ def check_names(names: Sequence[str]) -> None:
     if not names:
         msg = "The table has no columns. A CSV file needs a header line with their names."
         raise SourceError(msg)
+    check_plain_names(names)
     twice = repeated(names)
     if twice:
         msg = f"Column names occur twice: {listed(twice)}. Rename them so that each is unique."
+        raise SourceError(msg)
+
+
+def check_plain_names(names: Sequence[str]) -> None:
+    """Refuse names that not every engine can hold."""
+    if not all(map(is_plain_text, names)):
+        msg = "A column name holds NUL or half a character. Rename the column."
         raise SourceError(msg)
 
 

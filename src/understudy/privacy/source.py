@@ -22,6 +22,7 @@ from understudy.privacy.engine import (
     EmbeddedEngine,
     OpenedRows,
     check_names,
+    check_plain_names,
     embedded_rows,
     internal_names,
 )
@@ -46,10 +47,13 @@ def open_rows(data: Any, *, text_encoding: str = "utf-8") -> OpenedRows:  # noqa
         return OpenedRows(data, dict(zip(names, names, strict=True)), ops)
     if _is_a(data, "pandas", "DataFrame"):
         return _open_arrow(_pandas_names(data), _pandas_columns(data))
-    if _is_a(data, "polars", "DataFrame") or _is_a(data, "polars", "LazyFrame"):
-        _check_plain(data.collect_schema().names())
     # What libraries say of a frame that they cannot convert may quote its cells.
     table = None
+    handed: list[str] = []
+    with contextlib.suppress(Exception):
+        if _is_a(data, "polars", "DataFrame") or _is_a(data, "polars", "LazyFrame"):
+            handed = data.collect_schema().names()
+    check_plain_names(handed)  # before polars hands its table over: at NUL it ends the process
     with contextlib.suppress(Exception):
         frame = data.collect() if _is_a(data, "polars", "LazyFrame") else data
         table = pa.table(frame) if hasattr(frame, "__arrow_c_stream__") else None
@@ -60,13 +64,6 @@ def open_rows(data: Any, *, text_encoding: str = "utf-8") -> OpenedRows:  # noqa
         "a pandas or polars frame, an Arrow table, or an Ibis table."
     )
     raise SourceError(msg)
-
-
-def _check_plain(names: Sequence[str]) -> None:
-    """Refuse names at which polars would end the process while it hands its table over."""
-    if any("\0" in name for name in names):
-        msg = "A column name holds NUL. Rename the column."
-        raise SourceError(msg)
 
 
 def _is_a(data: object, library: str, kind: str) -> bool:
