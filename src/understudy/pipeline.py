@@ -56,7 +56,7 @@ def synthesize(  # noqa: PLR0913 - each is a choice of its own, by name
     Args:
         data: A path to a CSV or Parquet file, a pandas or polars frame, an Arrow or Ibis table.
         epsilon: How much privacy the whole release may cost; 1 is a common choice.
-        delta: The chance that the bound does not hold; far below one over the number of rows.
+        delta: The slack in probability of the bound; far below one over the number of rows.
         target: The column that readers will predict.
         schema: Public facts, or a file with them. What it leaves open is found out with noise.
         mechanism: How to ask and what to fit, or the name of it.

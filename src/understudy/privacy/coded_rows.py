@@ -64,6 +64,10 @@ class CodedRows:
         coded = ((code_batch(batch, self._encoding, searched), batch) for batch in read)
         return coded if self._person is None else self._capped(engine, coded, self._person, also)
 
+    def codes(self, batch: pa.RecordBatch) -> Block:
+        """The codes in a batch of `query`."""
+        return code_batch(batch, self._encoding, ())
+
     def reading(self, name: str) -> Value:
         """What tells the values of a column apart: a number, or text without blanks around it."""
         rows, ops, column = self._rows, self._rows.ops, self._encoding.schema[name]
@@ -118,5 +122,5 @@ class CodedRows:
         del whole
         kept = keep_per_person(held, _PERSON, person.rows, tuple(also))
         for batch in engine.batches(kept, ROWS_PER_BLOCK):
-            yield code_batch(batch, self._encoding, ()), batch
+            yield self.codes(batch), batch
         engine.let_go(_HELD)

@@ -188,7 +188,7 @@ def labels(
     """Categories, "other" where enough is left for it, and how many rows each holds."""
     listed = [k for k, value in enumerate(told.values) if value != column.other]
     values = [str(told.values[k]) for k in listed]
-    if storage is Storage.INTEGER and column.other is None:
+    if _are_whole(values, storage):
         listed.sort(key=lambda k: int(told.values[k]))
         values = [str(told.values[k]) for k in listed]
     if not listed:  # but the label that stands for all others
@@ -215,10 +215,17 @@ def labels(
 
 def _categories(values: list[str], storage: Storage, other: str | None) -> tuple[Label, ...]:
     """Whole numbers as such, where they are stored so and a column of them can hold them."""
-    whole = storage is Storage.INTEGER and other is None
-    if whole and all(abs(int(value)) <= LARGEST_INTEGER for value in values):
-        return tuple(int(value) for value in values)
+    if other is None and _are_whole(values, storage):
+        whole = [int(value) for value in values]
+        if max(map(abs, whole)) <= LARGEST_INTEGER:
+            return tuple(whole)
     return tuple(values)
+
+
+def _are_whole(values: list[str], storage: Storage) -> bool:
+    """Whether all are whole numbers: some engines keep other values in such columns, too."""
+    digits = (value.removeprefix("-") for value in values)
+    return storage is Storage.INTEGER and all(d.isascii() and d.isdecimal() for d in digits)
 
 
 def _other_labels() -> Iterator[str]:
@@ -229,10 +236,19 @@ def _other_labels() -> Iterator[str]:
 def blank(column: Column, storage: Storage, *, null: bool) -> Column:
     """A column of which nothing stood out: all values in one cell."""
     if storage in {Storage.DATE, Storage.TIMESTAMP}:
-        kind = Kind.DATE if storage is Storage.DATE else Kind.DATETIME
+        stored = Kind.DATE if storage is Storage.DATE else Kind.DATETIME
+        kind = stored if column.kind is Kind.UNKNOWN else column.kind
         ends = (dt.datetime(1900, 1, 1), dt.datetime(2099, 12, 31))  # noqa: DTZ001 - naive
-        whole = replace(column, kind=kind, bounds=None, edges=None)
-        return replace(whole, bounds=ends, bins=1, null=null, source=Source.BOUGHT)
+        return Column(
+            name=column.name,
+            kind=kind,
+            bounds=ends,
+            bins=1,
+            null=null,
+            format=column.format,
+            role=column.role,
+            source=Source.BOUGHT,
+        )
     return Column(
         name=column.name,
         kind=Kind.CATEGORICAL,

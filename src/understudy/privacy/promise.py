@@ -34,13 +34,13 @@ def odds(epsilon: float, delta: float) -> str:
 
     >>> print(odds(1.0, 1e-9))
     whoever guesses whether this was in the table, from the release and everything else they \
-know, has at most 2.72 times the odds that they would have without the release. The chance that \
-this bound fails is at most 1e-09.
+know, has at most 2.72 times the odds that they would have without the release, up to a slack of \
+1e-09 in probability.
     """
     exact = math.exp(min(epsilon, 700.0))
     factor = f"{exact:.3g}" if exact < _LARGEST_FACTOR else "more than 1,000"
     return (
         "whoever guesses whether this was in the table, from the release and everything else they "
-        f"know, has at most {factor} times the odds that they would have without the release. The "
-        f"chance that this bound fails is at most {delta:.3g}."
+        f"know, has at most {factor} times the odds that they would have without the release, up "
+        f"to a slack of {delta:.3g} in probability."
     )

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from understudy.column import Role
 from understudy.domain import Clique, Domain
 from understudy.encode import Encoding
-from understudy.encode.ibis_ops import code_batch, code_names
+from understudy.encode.ibis_ops import code_names
 from understudy.encode.ops import Storage, check_storage
 from understudy.errors import BadInput, MarginalTooLarge, RowsAreSealed, SourceError
 from understudy.privacy.blocks import ROWS_PER_BLOCK, Block, BlockCounter, Weigher
@@ -25,7 +25,7 @@ from understudy.privacy.engine import OpenedRows, ReadError
 from understudy.privacy.pushdown import SqlCounter, batches, execute
 from understudy.privacy.source import open_rows
 from understudy.privacy.unit import Person
-from understudy.privacy.values import ValueCounts, count_values, usable
+from understudy.privacy.values import ValueCounts, count_values
 from understudy.privacy.weights import UNIT, RowWeights
 from understudy.privacy.whole import Whole
 from understudy.schema import Schema
@@ -112,19 +112,16 @@ class PrivateTable:
         """
         names = {name: f"value{place}" for place, name in enumerate(columns)}
         also = {names[name]: self._coded.reading(name) for name in columns}
-        engine = self._rows.engine
+        coded, engine = self._coded.only(columns), self._rows.engine
         if engine is not None:
-            coded = self._coded.only(columns)
             return self._whole_pass(
                 lambda: count_values(coded.batches(engine, also), names, columns)
             )
-        codes, table = code_names(self._encoding), self._coded.query(also)
-        found = {}
-        for name, cells in columns.items():
-            inside = table if cells is None else table.filter(table[codes[name]].isin(cells))
-            counted = inside.group_by(value=inside[names[name]]).agg(amount=inside.count())
-            found[name] = usable(execute(counted))
-        return found
+        # Not grouped by a foreign engine, whose collation may take two spellings for one value
+        # and tell the one that a single record holds.
+        streamed = batches(coded.query(also), ROWS_PER_BLOCK)
+        read = ((coded.codes(batch), batch) for batch in streamed)
+        return count_values(read, names, columns)
 
     def count(
         self, cliques: Sequence[Clique], weights: RowWeights | None = None
@@ -233,8 +230,7 @@ class PrivateTable:
 
     def _streamed(self) -> Iterator[Block]:
         """Blocks from a foreign engine."""
-        for batch in batches(self._coded.query(), ROWS_PER_BLOCK):
-            yield code_batch(batch, self._encoding, ())
+        return map(self._coded.codes, batches(self._coded.query(), ROWS_PER_BLOCK))
 
 
 def opened(data: Any, text_encoding: str) -> OpenedRows:  # noqa: ANN401 - as above

@@ -47,7 +47,7 @@ def count_values(
     return {name: _finished(tables) for name, tables in held.items()}
 
 
-def usable(counts: pa.Table) -> ValueCounts:
+def _usable(counts: pa.Table) -> ValueCounts:
     """The values of a column `value` that can be categories or atoms, with their `amount`."""
     counts = counts.filter(pc.is_valid(counts["value"]))
     if pa.types.is_floating(counts.schema.field("value").type):
@@ -66,6 +66,10 @@ def usable(counts: pa.Table) -> ValueCounts:
 
 
 def _counted(column: pa.Array) -> pa.Table:
+    if pa.types.is_string(column.type) or pa.types.is_large_string(column.type):
+        # Free text is not even held: much of it would not fit.
+        column = column.cast(pa.large_string())
+        column = column.filter(pc.less_equal(pc.utf8_length(column), LONGEST_VALUE))
     found = pc.value_counts(column)
     return pa.table({"value": found.field("values"), "amount": found.field("counts")})
 
@@ -78,4 +82,4 @@ def _joined(tables: list[pa.Table]) -> pa.Table:
 def _finished(tables: list[pa.Table]) -> ValueCounts:
     if not tables:
         return ValueCounts(pa.array([], pa.string()), np.zeros(0, np.int64))
-    return usable(_joined(tables))
+    return _usable(_joined(tables))
