@@ -25,8 +25,17 @@ REFUSED_FOR_PRIVACY = 3
 STOPPED = 130
 """As shells count an interruption."""
 
-_DATA = "A CSV (also .gz) or Parquet file, or a pattern of Parquet files."
-_ENCODING = "How a CSV file spells characters."
+# Options that several commands share.
+_Data = Annotated[
+    str,
+    typer.Argument(
+        metavar="DATA", help="A CSV (also .gz) or Parquet file, or a pattern of Parquet files."
+    ),
+]
+_TextEncoding = Annotated[
+    str, typer.Option(metavar="NAME", help="How a CSV file spells characters.")
+]
+_AsJson = Annotated[bool, typer.Option("--json", help="Print JSON and nothing else.")]
 
 # A line that holds only \b tells the help formatter to leave the next paragraph's lines alone.
 _EXAMPLES = """\b
@@ -157,7 +166,7 @@ def demo(
     explain: Annotated[
         bool, typer.Option("--explain", help="Also show how values become codes and come back.")
     ] = False,
-    as_json: Annotated[bool, typer.Option("--json", help="Print JSON and nothing else.")] = False,
+    as_json: _AsJson = False,
 ) -> None:
     """Make a release of an embedded, invented table."""
     from understudy.experiments import first_release, walkthrough
@@ -172,13 +181,13 @@ def demo(
         release = first_release.first_release(table, out, tell)
     page = release_page(release, out / first_release.RELEASE)
     compared = first_release.side_by_side(table, release)
-    content = walkthrough.walkthrough(table, demo_schema(), seed)
     if as_json:
+        content = walkthrough.walkthrough(table, demo_schema(), seed)
         whole = {**content, "release": page, "compared": compared}
         typer.echo(json.dumps(whole, indent=2, default=str))
         return
     if explain:
-        walkthrough.show(content)
+        walkthrough.show(walkthrough.walkthrough(table, demo_schema(), seed))
     show_release(page)
     first_release.show(compared)
     typer.echo(
@@ -191,14 +200,14 @@ def demo(
 
 @app.command(name="schema", epilog=_SCHEMA_EXAMPLES)
 def draft_schema(
-    data: Annotated[str, typer.Argument(metavar="DATA", help=_DATA)],
+    data: _Data,
     *,
     out: Annotated[
         Path | None,
         typer.Option("-o", "--out", metavar="FILE", help="Write the draft here, for you alone."),
     ] = None,
-    text_encoding: Annotated[str, typer.Option(metavar="NAME", help=_ENCODING)] = "utf-8",
-    as_json: Annotated[bool, typer.Option("--json", help="Print JSON and nothing else.")] = False,
+    text_encoding: _TextEncoding = "utf-8",
+    as_json: _AsJson = False,
 ) -> None:
     """Draft a schema from the rows, for you to review.
 
@@ -229,7 +238,7 @@ def draft_schema(
 
 @app.command(epilog=_SYNTHESIZE_EXAMPLES)
 def synthesize(  # noqa: PLR0913 - one per option
-    data: Annotated[str, typer.Argument(metavar="DATA", help=_DATA)],
+    data: _Data,
     *,
     epsilon: Annotated[float, typer.Option(metavar="E", help="The whole cost; 1 is common.")],
     target: Annotated[
@@ -275,11 +284,11 @@ def synthesize(  # noqa: PLR0913 - one per option
         float | None,
         typer.Option(metavar="S", help="Of the budget, for facts that nobody declared."),
     ] = None,
-    text_encoding: Annotated[str, typer.Option(metavar="NAME", help=_ENCODING)] = "utf-8",
+    text_encoding: _TextEncoding = "utf-8",
     allow_non_private: Annotated[
         bool, typer.Option("--allow-non-private", help="Go on where no promise is left.")
     ] = False,
-    as_json: Annotated[bool, typer.Option("--json", help="Print JSON and nothing else.")] = False,
+    as_json: _AsJson = False,
 ) -> None:
     """Make a synthetic table with a privacy promise.
 
@@ -329,7 +338,7 @@ def synthesize(  # noqa: PLR0913 - one per option
 @app.command(epilog=_METHODS_EXAMPLES)
 def methods(
     *,
-    as_json: Annotated[bool, typer.Option("--json", help="Print JSON and nothing else.")] = False,
+    as_json: _AsJson = False,
 ) -> None:
     """List the methods: what each keeps and promises."""
     from understudy.mechanisms.catalog import AUTO, MECHANISMS, mechanism_named
@@ -365,7 +374,7 @@ def budget(
     delta: Annotated[
         float | None, typer.Option(metavar="D", help="Far below one over the number of rows.")
     ] = None,
-    as_json: Annotated[bool, typer.Option("--json", help="Print JSON and nothing else.")] = False,
+    as_json: _AsJson = False,
 ) -> None:
     """Make or show the one total for a table's releases.
 
@@ -404,7 +413,7 @@ def verify(
         Path | None,
         typer.Option(metavar="FILE", help="The table's ledger, which must hold the release."),
     ] = None,
-    as_json: Annotated[bool, typer.Option("--json", help="Print JSON and nothing else.")] = False,
+    as_json: _AsJson = False,
 ) -> None:
     """Compute a release's promise and hashes again.
 
