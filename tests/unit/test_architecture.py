@@ -58,7 +58,9 @@ def test_privacy_noise_is_drawn_in_one_place():
 
 def test_nobody_prints_logs_or_warns_beside_the_command_line():
     for name, tree in MODULES.items():
-        assert not {"logging", "warnings"} & set(imported(tree)), name
+        # Models that have not converged warn, and are a reader's models all the same.
+        silenced = {"curator/models.py": {"warnings"}}.get(name, set())
+        assert {"logging", "warnings"} & set(imported(tree)) == silenced, name
         assert "print" not in calls(tree), name
 
 
@@ -72,7 +74,9 @@ def test_files_are_written_in_few_places():
     writers = {name for name, tree in MODULES.items() if ways & attributes(tree)}
     assert writers == {
         "schema_files.py",
+        "curator/anonymeter_script.py",
         "curator/internal.py",
+        "curator/second_opinion.py",
         "experiments/first_release.py",
         "privacy/disk.py",
         "privacy/ledger_file.py",
@@ -97,6 +101,8 @@ def test_only_the_curators_writer_and_the_ledger_make_files_for_their_owner_alon
 def test_rows_are_drawn_by_generators_that_somebody_handed_over():
     makers = {name for name, tree in MODULES.items() if "default_rng" in attributes(tree)}
     assert makers == {
+        "curator/evaluation.py",
+        "curator/task.py",
         "experiments/demo.py",
         "experiments/walkthrough.py",
         "privacy/noise.py",
@@ -124,6 +130,7 @@ def test_nobody_speaks_to_a_console_but_pages_progress_and_the_command_line():
     }
     assert speakers == {
         "cli.py",
+        "curator/evaluation_text.py",
         "experiments/first_release.py",
         "experiments/walkthrough.py",
         "ledger_page.py",
@@ -135,7 +142,9 @@ def test_nobody_speaks_to_a_console_but_pages_progress_and_the_command_line():
 def test_nothing_reaches_for_the_network_or_another_program():
     for name, tree in MODULES.items():
         reached = {"socket", "urllib", "http", "requests", "webbrowser", "subprocess", "ctypes"}
-        assert not reached & {module.split(".")[0] for module in imported(tree)}, name
+        found = reached & {module.split(".")[0] for module in imported(tree)}
+        # Anonymeter lives in a Python of its own.
+        assert found == {"curator/second_opinion.py": {"subprocess"}}.get(name, set()), name
         assert not {"eval", "exec", "compile", "__import__"} & calls(tree), name
 
 

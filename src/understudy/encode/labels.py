@@ -9,8 +9,8 @@ from numpy.typing import NDArray
 from understudy.column import Column, Kind
 from understudy.encode.ops import Ops, Storage, Value
 
-_NO = ("false", "f", "no", "n", "0", "0.0")
-_YES = ("true", "t", "yes", "y", "1", "1.0")
+NO_WORDS = ("false", "f", "no", "n", "0", "0.0")
+YES_WORDS = ("true", "t", "yes", "y", "1", "1.0")
 
 
 @dataclass(frozen=True)
@@ -63,8 +63,8 @@ class LabelCells:
             otherwise = ops.where(ops.filled(text), stray, missing)
         if self.column.kind is not Kind.BOOLEAN:
             return ops.position(text, tuple(str(label) for label in self.labels), otherwise)
-        yes = ops.position(text, _YES, -1) >= 0
-        no = ops.position(text, _NO, -1) >= 0
+        yes = ops.position(text, YES_WORDS, -1) >= 0
+        no = ops.position(text, NO_WORDS, -1) >= 0
         return ops.where(yes, 1, ops.where(no, 0, otherwise))
 
     def decode(self, codes: NDArray[np.unsignedinteger], rng: np.random.Generator) -> Value:

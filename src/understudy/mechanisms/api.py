@@ -18,6 +18,10 @@ class Model(Protocol):
         """Which model it is, for the file that it is saved in."""
 
     @property
+    def measurements(self) -> tuple[Measurement, ...]:
+        """What it was fitted to."""
+
+    @property
     def total(self) -> float:
         """How many rows the table has, about."""
 

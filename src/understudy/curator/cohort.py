@@ -1,0 +1,89 @@
+"""Whom to attack: members and non-members that nothing but membership tells apart.
+
+The test table is split in two: non-members, and a reference that attackers may look at and that
+says how rare a row is. Some real rows are attacked as members; the others stand in for a release
+that leaks nothing. Only rows without a twin in either table are attacked: of twins nobody can say
+which one is a member, and splits that keep twins together would give members away.
+"""
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from understudy.curator.cells import Cells
+from understudy.curator.tables import Rows, Tables, row_keys
+
+FEWEST = 20
+"""Fewer members or non-members than this say nothing."""
+DECILES = 10
+
+Places = NDArray[np.intp]
+
+
+@dataclass(frozen=True, eq=False)
+class Cohort:
+    """Places of rows: the first two in the real table, the others in the test table."""
+
+    members: Places
+    rest: Places
+    """Real rows that are not attacked."""
+    non_members: Places
+    reference: Places
+    deciles: NDArray[np.int64]
+    """How rare each member and then each non-member is: 1 common … 10 rarest."""
+
+    @property
+    def is_member(self) -> NDArray[np.bool_]:
+        """By attacked row, members first."""
+        return np.arange(len(self.members) + len(self.non_members)) < len(self.members)
+
+
+def choose(tables: Tables, rows: int, rng: np.random.Generator) -> Cohort | str:
+    """A cohort of at most so many members and non-members; or why there is none."""
+    if tables.test is None:
+        return "no test table was given (--test), so nobody is known to be a non-member"
+    real, test = row_keys([tables.real, tables.test])
+    shuffled = rng.permutation(len(test))
+    half = len(test) // 2
+    candidates, reference = shuffled[:half], shuffled[half:]
+    counts = np.bincount(np.concatenate([real, test]))
+    lone_real = rng.permutation(np.flatnonzero(counts[real] == 1))
+    # At least half of the real rows stay out, to stand in for a release that leaks nothing.
+    members = lone_real[: min(rows, tables.real.count // 2)]
+    non_members = candidates[counts[test[candidates]] == 1][:rows]
+    if min(len(members), len(non_members)) < FEWEST or len(reference) < FEWEST:
+        return (
+            f"attacks need {FEWEST} members, {FEWEST} non-members and a reference, all without an "
+            "equal row elsewhere; give a larger test table"
+        )
+    rest = np.setdiff1d(np.arange(tables.real.count), members)
+    attacked = [tables.real.take(members), tables.test.take(non_members)]
+    guide = tables.test.take(reference)
+    return Cohort(members, rest, non_members, reference, _deciles(tables, guide, attacked))
+
+
+def _deciles(tables: Tables, reference: Rows, attacked: list[Rows]) -> NDArray[np.int64]:
+    """Deciles of rarity, with edges where the reference has them."""
+    cells = Cells.of(tables, reference)
+    known = cells.codes(reference)
+    edges = np.quantile(_rarity(cells, known, known, own=1), np.arange(1, DECILES) / DECILES)
+    rarities = [_rarity(cells, known, cells.codes(rows)) for rows in attacked]
+    return np.searchsorted(edges, np.concatenate(rarities)).astype(np.int64) + 1
+
+
+def _rarity(
+    cells: Cells,
+    reference: dict[str, NDArray[np.int32]],
+    codes: dict[str, NDArray[np.int32]],
+    own: int = 0,
+) -> NDArray[np.float64]:
+    """How unlikely a row is if columns were independent, on a log scale.
+
+    `own` is how often a row is in the reference itself, which its rarity must not count.
+    """
+    total = np.zeros(len(next(iter(codes.values()))))
+    for name, size in cells.sizes.items():
+        counts = np.maximum(np.bincount(reference[name], minlength=size) - own, 0)
+        total -= np.log((counts + 0.5) / (len(reference[name]) - own + 0.5 * size))[codes[name]]
+    return total

@@ -1,0 +1,147 @@
+"""Copies, distances and intervals: what people ask for, and no evidence of privacy.
+
+A release without copies, far from every real row, can still give people away, and one with copies
+may be harmless, where many people share a row. Each number therefore stands beside the same number
+for rows that the release never saw, where there are such rows.
+"""
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from understudy.curator.result import CONFIDENCE, Direction, Result, absent, share
+from understudy.curator.space import Distances, Space, nearest, neighbours
+from understudy.curator.tables import Rows, Tables, row_keys
+
+NOT_EVIDENCE = (
+    "Copies, distances and intervals are no evidence of privacy: they miss leaks, and see some "
+    "where there are none. The promise is in the certificate."
+)
+MOST_ROWS = 2000
+"""Of more rows, a random choice is looked at."""
+ETA = 0.001
+"""How close a number must come to be told, as a share of the real column's range."""
+
+
+@dataclass(frozen=True)
+class Disclosure:
+    """All of them, and the sentence that goes with them."""
+
+    results: tuple[Result, ...]
+    warning: str = NOT_EVIDENCE
+
+
+def judge(tables: Tables, rng: np.random.Generator, eta: float = ETA) -> Disclosure:
+    """Look for copies, near rows and near numbers."""
+    results = [*_copies(tables)]
+    space = Space.of(tables, tables.real)
+    real = space.points(tables.real)
+    ours = space.points(_some(tables.synthetic, rng))
+    results.append(_middle("distance to closest record, synthetic to real", nearest(ours, real)))
+    if tables.test is not None:
+        unseen = space.points(_some(tables.test, rng))
+        name = "distance to closest record, test to real (for comparison)"
+        results.append(_middle(name, nearest(unseen, real)))
+        results.append(_nearer(ours, real, space.points(tables.test), rng))
+    results += _intervals(tables, space, rng, eta)
+    return Disclosure(tuple(results))
+
+
+def interval_disclosure(
+    original: NDArray[np.float64], counterpart: NDArray[np.float64], eta: float
+) -> float:
+    """LK-2SS's location-based interval disclosure (LID): rows of which a number is told.
+
+    Of the rows, the share that has in some column a number within `eta` of its counterpart's.
+
+    >>> real = np.array([[0.0, 5.0], [1.0, 9.0]])
+    >>> interval_disclosure(real, np.array([[3.0, 5.1], [2.0, 4.0]]), 0.2)
+    0.5
+    """
+    return float((np.abs(original - counterpart) <= eta).any(axis=1).mean())
+
+
+def _copies(tables: Tables) -> list[Result]:
+    parts = [tables.real, tables.synthetic, *([] if tables.test is None else [tables.test])]
+    real, *others = row_keys(parts)
+    names = (
+        "synthetic rows that equal a real row",
+        "test rows that equal a real row (for comparison)",
+    )
+    return [
+        share(
+            name,
+            int(np.isin(keys, real).sum()),
+            len(keys),
+            Direction.NONE,
+            f"{len(keys):,} against {len(real):,} real rows",
+        )
+        for name, keys in zip(names, others, strict=False)
+    ]
+
+
+def _middle(name: str, distances: Distances) -> Result:
+    """The median distance, with an interval from order statistics."""
+    read = f"{len(distances):,} rows"
+    ordered = np.sort(distances[np.isfinite(distances)])
+    count = len(ordered)
+    if not count:
+        return absent(name, Direction.NONE, read, "there are no rows to compare")
+    half = 1.959963984540054 * np.sqrt(count) / 2
+    low = ordered[max(0, int(np.floor(count / 2 - half)))]
+    high = ordered[min(count - 1, int(np.ceil(count / 2 + half)))]
+    note = f"the median; {CONFIDENCE:.0%} interval"
+    value = float(np.median(ordered))
+    return Result(name, value, float(low), float(high), Direction.NONE, read, note)
+
+
+def _nearer(
+    ours: NDArray[np.float32],
+    real: NDArray[np.float32],
+    test: NDArray[np.float32],
+    rng: np.random.Generator,
+) -> Result:
+    """How many synthetic rows are nearer to a real row than to one of as many test rows."""
+    size = min(len(real), len(test))
+    to_real = nearest(ours, real[rng.permutation(len(real))[:size]])
+    to_test = nearest(ours, test[rng.permutation(len(test))[:size]])
+    count = int((to_real < to_test).sum() + (to_real == to_test).sum() / 2)
+    read = f"{len(ours):,} synthetic rows, against {size:,} real and as many test rows"
+    return share(
+        "synthetic rows nearer to real than to test rows", count, len(ours), Direction.NONE, read
+    )
+
+
+def _intervals(tables: Tables, space: Space, rng: np.random.Generator, eta: float) -> list[Result]:
+    """LID where no row has a counterpart of its own: the nearest synthetic row stands for it."""
+    name = f"rows with a number within {eta:g} of its range of the nearest synthetic row (LID)"
+    if not tables.real.numbers or not tables.synthetic.count or not tables.real.count:
+        why = "there are no columns of numbers, or no rows"
+        return [absent(name, Direction.NONE, f"{tables.real.count:,} real rows", why)]
+    synthetic = space.points(tables.synthetic)
+    ranges = {
+        column: float(np.nanmax(values) - np.nanmin(values)) or 1.0
+        for column, values in tables.real.numbers.items()
+        if np.isfinite(values).any()
+    }
+    results = []
+    for which, rows in (("real", tables.real), ("test", tables.test)):
+        if rows is None or not rows.count or not ranges:
+            continue
+        some = _some(rows, rng)
+        place = neighbours(space.points(some), synthetic, 1)[1][:, 0]
+        sides = [
+            np.column_stack([side.numbers[c] / width for c, width in ranges.items()])
+            for side in (some, tables.synthetic.take(place))
+        ]
+        told = round(interval_disclosure(sides[0], sides[1], eta) * some.count)
+        label = name if which == "real" else f"{name}, test rows (for comparison)"
+        results.append(
+            share(label, told, some.count, Direction.NONE, f"{some.count:,} {which} rows")
+        )
+    return results
+
+
+def _some(rows: Rows, rng: np.random.Generator) -> Rows:
+    return rows if rows.count <= MOST_ROWS else rows.take(rng.permutation(rows.count)[:MOST_ROWS])

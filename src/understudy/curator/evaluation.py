@@ -1,0 +1,256 @@
+"""evaluate(): a synthetic table against real rows, top to bottom. What comes out is internal."""
+
+import dataclasses
+import math
+from collections.abc import Callable, Collection, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+
+from understudy.column import Role
+from understudy.curator import attacks, disclosure, fairness, fidelity, task
+from understudy.curator.align import align
+from understudy.curator.attacks import Attacks
+from understudy.curator.cells import Cells
+from understudy.curator.cohort import FEWEST, choose
+from understudy.curator.disclosure import Disclosure
+from understudy.curator.fairness import GroupGaps, IndependenceTest
+from understudy.curator.fidelity import Fidelity
+from understudy.curator.marginal_attack import KnownMarginal
+from understudy.curator.models import Learner
+from understudy.curator.result import CONFIDENCE, Result
+from understudy.curator.second_opinion import anonymeter_risks, check_anonymeter
+from understudy.curator.source import read_rows
+from understudy.curator.tables import Tables
+from understudy.curator.target import Target
+from understudy.curator.task import Task
+from understudy.encode import Encoding
+from understudy.errors import BadInput
+from understudy.knowledge import Independence
+from understudy.privacy.unit import Replacement
+from understudy.release import Release, load
+from understudy.schema import Schema
+
+FORMAT = "understudy evaluation 1"
+LEARNERS = (Learner.LOGISTIC, Learner.BOOSTING)
+SEEDS = 3
+ATTACK_ROWS = 5000
+Tell = Callable[[str], None]
+
+
+@dataclass(frozen=True)
+class Evaluation:
+    """Everything that was measured."""
+
+    rows: dict[str, int]
+    columns: tuple[str, ...]
+    left_out: tuple[str, ...]
+    task: Task | None
+    fidelity: Fidelity
+    independence: tuple[IndependenceTest, ...]
+    gaps: tuple[GroupGaps, ...]
+    attacks: Attacks
+    disclosure: Disclosure
+    second_opinion: tuple[Result, ...]
+    notes: tuple[str, ...]
+
+    def to_json(self) -> dict[str, Any]:
+        """All of it as plain data."""
+        head = {"format": FORMAT, "internal": True, "confidence": CONFIDENCE}
+        return {**head, **_plain(dataclasses.asdict(self))}
+
+
+@dataclass(frozen=True)
+class Promise:
+    """What the synthetic table promises, as far as it is known."""
+
+    epsilon: float
+    delta: float
+    replaces: bool = False
+
+
+def evaluate(  # noqa: PLR0913 - one per choice
+    real: Any,  # noqa: ANN401 - a path, a data frame, Arrow, Ibis
+    synthetic: Any,  # noqa: ANN401 - the same, or a release
+    *,
+    target: str | None = None,
+    test: Any = None,  # noqa: ANN401 - as `real`
+    independent: Sequence[Independence] = (),
+    learners: Sequence[Learner] = LEARNERS,
+    seeds: int = SEEDS,
+    task_kind: str | None = None,
+    positive: str | None = None,
+    schema: Schema | None = None,
+    without: Collection[str] = (),
+    promise: Promise | None = None,
+    attack_rows: int = ATTACK_ROWS,
+    anonymeter: Path | None = None,
+    text_encoding: str = "utf-8",
+    tell: Tell = lambda _: None,
+) -> Evaluation:
+    """Judge a synthetic table: the readers' task, distributions, fairness, attacks, copies.
+
+    `synthetic` is a table or a release; of a release the schema, the promise and the measured
+    marginals are known. `test` holds rows that the release never saw: without them the task is
+    tested on held-out real rows, and there are no attacks. `seeds` is how often the task is
+    repeated; every draw here is seeded, so the same call gives the same numbers.
+    """
+    _check_counts(seeds, attack_rows)
+    tell("Reading the tables")
+    release = _release(synthetic)
+    stored = {"real": read_rows(real, text_encoding=text_encoding)}
+    stored["synthetic"] = (
+        read_rows(synthetic, text_encoding=text_encoding) if release is None else release.table
+    )
+    if test is not None:
+        stored["test"] = read_rows(test, text_encoding=text_encoding)
+    if release is not None:
+        schema = release.schema if schema is None else schema
+        promise = _promise(release) if promise is None else promise
+        target = release.schema.target if target is None else target
+    tables = align(
+        stored["real"], stored["synthetic"], stored.get("test"), schema=schema, without=without
+    )
+    for one in independent:
+        one.check(tables.names)
+    # Everything that can be refused is refused before the long work begins.
+    aim = None if target is None else Target.of(tables, target, task=task_kind, positive=positive)
+    if anonymeter is not None:
+        check_anonymeter(tables, anonymeter)
+    trials = [] if aim is None else task.run_trials(tables, aim, learners, seeds, tell)
+    cells = Cells.of(tables)
+    rng = np.random.default_rng(0)
+    return Evaluation(
+        rows={name: table.num_rows for name, table in stored.items()},
+        columns=tables.names,
+        left_out=tables.left_out,
+        task=None if aim is None else task.judge(tables, aim, trials),
+        fidelity=fidelity.judge(tables, rng, tell),
+        independence=tuple(_independence_tests(tables, cells, independent, rng)),
+        gaps=tuple(_gaps(tables, cells, schema, independent, trials)),
+        attacks=_attacks(tables, release, stored, promise, attack_rows, rng, tell),
+        disclosure=disclosure.judge(tables, rng),
+        second_opinion=_second_opinion(tables, aim, anonymeter, rng, tell),
+        notes=tuple(_notes(tables, aim)),
+    )
+
+
+def _check_counts(seeds: int, attack_rows: int) -> None:
+    if seeds < 1:
+        msg = f"The task is repeated {seeds} times; it must be at least once."
+        raise BadInput(msg)
+    if attack_rows < FEWEST:
+        msg = f"{attack_rows} attacked rows are too few to say anything; name at least {FEWEST}."
+        raise BadInput(msg)
+
+
+def _release(synthetic: Any) -> Release | None:  # noqa: ANN401 - as above
+    if isinstance(synthetic, Release):
+        return synthetic
+    if isinstance(synthetic, (str, Path)) and Path(synthetic).is_dir():
+        return load(synthetic)
+    return None
+
+
+def _promise(release: Release) -> Promise | None:
+    certificate = release.certificate
+    if certificate.not_private:
+        return None
+    replaces = certificate.unit == str(Replacement())
+    return Promise(certificate.epsilon, certificate.delta, replaces)
+
+
+def _independence_tests(
+    tables: Tables, cells: Cells, independent: Sequence[Independence], rng: np.random.Generator
+) -> list[IndependenceTest]:
+    sides = {"synthetic": tables.synthetic, "real": tables.real}
+    return [
+        fairness.independence_test(rows, name, cells, one, rng)
+        for one in independent
+        for name, rows in sides.items()
+    ]
+
+
+def _gaps(
+    tables: Tables,
+    cells: Cells,
+    schema: Schema | None,
+    independent: Sequence[Independence],
+    trials: Sequence[task.Trial],
+) -> list[GroupGaps]:
+    """Gaps between the groups of every set of protected columns."""
+    groups = {one.protected for one in independent}
+    if schema is not None:
+        groups |= {(c.name,) for c in schema if c.role is Role.PROTECTED}
+    known = sorted(names for names in groups if set(names) <= set(tables.names))
+    return [gap for names in known if trials for gap in fairness.judge_groups(cells, names, trials)]
+
+
+def _attacks(  # noqa: PLR0913, PLR0917 - what attackers know
+    tables: Tables,
+    release: Release | None,
+    stored: dict[str, pa.Table],
+    promise: Promise | None,
+    rows: int,
+    rng: np.random.Generator,
+    tell: Tell,
+) -> Attacks:
+    ceiling = None
+    if promise is not None:
+        ceiling = attacks.ceiling(promise.epsilon, promise.delta, replaces=promise.replaces)
+    cohort = choose(tables, rows, rng)
+    if isinstance(cohort, str):
+        return Attacks((), ceiling, (f"Attacks were left out: {cohort}.",))
+    published = None if release is None else _published(release, stored)
+    strikes = attacks.judge(tables, cohort, rng, published, tell)
+    return Attacks(strikes, ceiling, tuple(attacks.warnings(strikes)))
+
+
+def _second_opinion(
+    tables: Tables,
+    target: Target | None,
+    python: Path | None,
+    rng: np.random.Generator,
+    tell: Tell,
+) -> tuple[Result, ...]:
+    if python is None:
+        return ()
+    tell("Asking anonymeter")
+    return anonymeter_risks(tables, target, python, rng)
+
+
+def _published(release: Release, stored: dict[str, pa.Table]) -> attacks.Published | None:
+    """The marginals that the release's own model file tells."""
+    marginals = tuple(
+        KnownMarginal.measured(m.clique, m.values, m.scale)
+        for m in release.model.measurements
+        if m.clique  # the number of rows speaks for none of them
+    )
+    if not marginals:
+        return None
+    encoding = Encoding(release.schema)
+    real, test = encoding.codes(stored["real"]), encoding.codes(stored["test"])
+    return attacks.Published(marginals, real, test, dict(encoding.domain.sizes))
+
+
+def _notes(tables: Tables, target: Target | None) -> list[str]:
+    notes = []
+    if target is None:
+        notes.append("No target was named, so the readers' task was left out. Name it: --target.")
+    if tables.left_out:
+        notes.append(f"Left out of all comparisons: {', '.join(tables.left_out)}.")
+    return notes
+
+
+def _plain(content: Any) -> Any:  # noqa: ANN401 - JSON
+    """Plain data; JSON knows no infinity and no NaN."""
+    if isinstance(content, dict):
+        return {key: _plain(value) for key, value in content.items()}
+    if isinstance(content, (list, tuple)):
+        return [_plain(value) for value in content]
+    if isinstance(content, float) and not math.isfinite(content):
+        return None
+    return content

@@ -1,0 +1,132 @@
+"""How good predictions are, each score with its direction, for many weightings of the rows."""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from understudy.curator.result import Direction
+from understudy.curator.weighted import Values, Weights, auc, mean, ratio
+
+_TINY = float(np.finfo(np.float64).eps)
+
+
+@dataclass(frozen=True, eq=False)
+class ClassPredictions:
+    """Predicted classes, as places among the target's classes, beside the true ones."""
+
+    truth: NDArray[np.int64]
+    predicted: NDArray[np.int64]
+    scores: NDArray[np.float64]
+    """By row and class, how strongly the model believes in it."""
+    probabilities: NDArray[np.float64] | None
+    positive: int | None
+
+
+@dataclass(frozen=True, eq=False)
+class NumberPredictions:
+    """Predicted numbers beside the true ones."""
+
+    truth: NDArray[np.float64]
+    predicted: NDArray[np.float64]
+
+
+def class_scores(made: ClassPredictions, weights: Weights) -> dict[str, Values]:
+    """By name, each score's value and resampled values; NaN where it is not defined."""
+    right = made.truth == made.predicted
+    return {
+        "ROC-AUC": _roc_auc(made, weights),
+        "accuracy": mean(right.astype(np.float64), weights),
+        "balanced accuracy": _balanced_accuracy(made, weights),
+        "F1": _f1(made, weights),
+        "log loss": _log_loss(made, weights),
+        "Brier score": _brier(made, weights),
+    }
+
+
+def number_scores(made: NumberPredictions, weights: Weights) -> dict[str, Values]:
+    """By name, each score's value and resampled values; NaN where it is not defined."""
+    error = mean(np.square(made.truth - made.predicted), weights)
+    middle = mean(made.truth, weights)
+    spread = mean(np.square(made.truth), weights) - np.square(middle)
+    # Of a constant column the formula leaves rounding errors.
+    spread[spread <= _TINY * np.square(middle)] = np.nan
+    return {"MSE": error, "R²": 1 - error / spread}
+
+
+DIRECTIONS: Mapping[str, Direction] = {
+    "ROC-AUC": Direction.HIGHER,
+    "accuracy": Direction.HIGHER,
+    "balanced accuracy": Direction.HIGHER,
+    "F1": Direction.HIGHER,
+    "log loss": Direction.LOWER,
+    "Brier score": Direction.LOWER,
+    "MSE": Direction.LOWER,
+    "R²": Direction.HIGHER,
+    "ΔMSE (%)": Direction.HIGHER,
+}
+
+
+def _over_classes(
+    made: ClassPredictions, score: Callable[[int], Values], weights: Weights
+) -> Values:
+    """Of two classes the positive one's score; of more, the mean over those that occur."""
+    if made.positive is not None:
+        return score(made.positive)
+    present = np.unique(made.truth)
+    if not len(present):
+        return np.full(len(weights), np.nan)
+    return np.asarray(np.mean([score(int(k)) for k in present], axis=0))
+
+
+def _roc_auc(made: ClassPredictions, weights: Weights) -> Values:
+    def one_against_rest(k: int) -> Values:
+        return auc(made.scores[:, k], made.truth == k, weights)
+
+    return _over_classes(made, one_against_rest, weights)
+
+
+def _balanced_accuracy(made: ClassPredictions, weights: Weights) -> Values:
+    present = np.unique(made.truth)
+    found = [mean_where(made.predicted == k, made.truth == k, weights) for k in present]
+    return np.asarray(np.mean(found, axis=0)) if found else np.full(len(weights), np.nan)
+
+
+def _f1(made: ClassPredictions, weights: Weights) -> Values:
+    def of_class(k: int) -> Values:
+        true, said = made.truth == k, made.predicted == k
+        both = weights @ (true & said).astype(np.float64)
+        either = weights @ (true.astype(np.float64) + said)
+        return ratio(2 * both, either)
+
+    if made.positive is not None:
+        return of_class(made.positive)
+    present = np.union1d(made.truth, made.predicted)
+    found = [of_class(int(k)) for k in present]
+    return np.asarray(np.mean(found, axis=0)) if found else np.full(len(weights), np.nan)
+
+
+def _log_loss(made: ClassPredictions, weights: Weights) -> Values:
+    if made.probabilities is None:
+        return np.full(len(weights), np.nan)
+    believed = np.take_along_axis(made.probabilities, made.truth[:, None], axis=1)[:, 0]
+    return mean(-np.log(np.clip(believed, _TINY, 1.0)), weights)
+
+
+def _brier(made: ClassPredictions, weights: Weights) -> Values:
+    if made.probabilities is None:
+        return np.full(len(weights), np.nan)
+    if made.positive is not None and made.probabilities.shape[1] == 2:  # noqa: PLR2004 - yes or no
+        wrong = made.probabilities[:, made.positive] - (made.truth == made.positive)
+        return mean(np.square(wrong), weights)
+    wrong = made.probabilities.copy()
+    wrong[np.arange(len(wrong)), made.truth] -= 1
+    return mean(np.square(wrong).sum(axis=1), weights)
+
+
+def mean_where(what: NDArray[np.bool_], where: NDArray[np.bool_], weights: Weights) -> Values:
+    """The share of rows with `what`, among those with `where`."""
+    among = weights @ where.astype(np.float64)
+    both = weights @ (what & where).astype(np.float64)
+    return ratio(both, among)

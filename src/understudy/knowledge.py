@@ -1,0 +1,72 @@
+"""What a curator knows or demands beforehand: sentences about columns."""
+
+import re
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+from understudy.domain import repeated
+from understudy.errors import BadInput, UnknownColumn, listed
+
+_SENTENCE = re.compile(r"^(?P<outcome>.+?)(?:_\|\|_|⟂|⊥)(?P<protected>[^|]+)(?:\|(?P<given>.*))?$")
+
+
+@dataclass(frozen=True)
+class Independence:
+    """The outcome tells nothing about the protected columns, once the given ones are known.
+
+    >>> print(Independence("income", "sex", given=["job", "education"]))
+    income ⟂ sex | job, education
+    >>> Independence.parse("income _||_ sex | job, education").given
+    ('job', 'education')
+    """
+
+    outcome: tuple[str, ...]
+    protected: tuple[str, ...]
+    given: tuple[str, ...] = ()
+
+    def __init__(
+        self,
+        outcome: str | Iterable[str],
+        protected: str | Iterable[str],
+        given: str | Iterable[str] = (),
+    ) -> None:
+        for side, names in (("outcome", outcome), ("protected", protected), ("given", given)):
+            object.__setattr__(self, side, (names,) if isinstance(names, str) else tuple(names))
+        if not self.outcome or not self.protected:
+            msg = f"An independence needs columns on both sides of ⟂; this one reads: {self}."
+            raise BadInput(msg)
+        twice = repeated(self.columns)
+        if twice:
+            msg = f"An independence names each column once; named twice: {listed(twice)}."
+            raise BadInput(msg)
+
+    @classmethod
+    def parse(cls, sentence: str) -> "Independence":
+        """The independence that a sentence like "income _||_ sex | job, education" states."""
+        match = _SENTENCE.match(sentence)
+        if match is None:
+            msg = (
+                f"{sentence!r} is no independence. Write the outcome, _||_, the protected column, "
+                'and after a | what is given: "income _||_ sex | job, education".'
+            )
+            raise BadInput(msg)
+        return cls(*(_names(match[side]) for side in ("outcome", "protected", "given")))
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        """All columns that it names."""
+        return (*self.outcome, *self.protected, *self.given)
+
+    def check(self, known: Sequence[str]) -> None:
+        """Refuse a column that is not there."""
+        for name in self.columns:
+            if name not in known:
+                raise UnknownColumn(name, known)
+
+    def __str__(self) -> str:
+        sides = f"{', '.join(self.outcome)} ⟂ {', '.join(self.protected)}"
+        return sides + (f" | {', '.join(self.given)}" if self.given else "")
+
+
+def _names(text: str | None) -> tuple[str, ...]:
+    return tuple(name for part in (text or "").split(",") if (name := part.strip()))
