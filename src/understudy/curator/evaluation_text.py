@@ -1,7 +1,7 @@
 """An evaluation for the eye: tables of numbers, each with its interval and direction."""
 
 import textwrap
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 
 from rich.console import Console
 from rich.table import Table
@@ -15,7 +15,6 @@ from understudy.curator.attacks import (
     NO_LEAK,
     RELEASE,
     Attacks,
-    Strike,
     decile,
 )
 from understudy.curator.disclosure import Disclosure
@@ -26,12 +25,14 @@ from understudy.curator.result import CONFIDENCE, Direction, Result
 from understudy.curator.task import GAP, REAL, SYNTHETIC, Task
 
 _ARROWS = {
-    Direction.HIGHER: "↑",
-    Direction.LOWER: "↓",
-    Direction.ZERO: "→0",
-    Direction.ONE: "→1",
+    Direction.HIGHER: " ↑",
+    Direction.LOWER: " ↓",
+    Direction.ZERO: " →0",
+    Direction.ONE: " →1",
     Direction.NONE: "",
 }
+
+Cell = str | Result | None
 
 
 class _Page:
@@ -41,19 +42,27 @@ class _Page:
         self.console = Console(markup=False, highlight=False, emoji=False)
 
     def head(self, text: str) -> None:
-        self.console.print(f"\n{text}", style="bold")
+        self.console.print(f"\n{text}", style="bold", soft_wrap=True)
 
     def say(self, text: str) -> None:
         for line in textwrap.wrap(text, self.console.width - 2, break_long_words=False):
             self.console.print(f"  {line}", soft_wrap=True)
 
-    def table(self, columns: Sequence[str], rows: Iterable[Sequence[str]]) -> None:
+    def table(
+        self, columns: Sequence[str], rows: Iterable[Sequence[Cell]], decimals: int = 3
+    ) -> None:
+        """Results with their intervals; why some have no value is said below."""
         table = Table(box=None, pad_edge=False, padding=(0, 1, 0, 0))
         for column in columns:
             table.add_column(column, overflow="fold")
+        reasons: dict[str, None] = {}
         for row in rows:
-            table.add_row(*row)
+            table.add_row(*(_told(cell, decimals) for cell in row))
+            lacking = (c for c in row if isinstance(c, Result) and c.value is None)
+            reasons |= dict.fromkeys(cell.note for cell in lacking)
         self.console.print(table)
+        for reason in reasons:
+            self.say(f"none: {reason}")
 
 
 def show(evaluation: Evaluation) -> None:
@@ -68,11 +77,12 @@ def show(evaluation: Evaluation) -> None:
     if evaluation.task is not None:
         _show_task(page, evaluation.task)
     _show_fidelity(page, evaluation.fidelity)
-    _show_fairness(page, evaluation.independence, evaluation.gaps)
+    _show_independence(page, evaluation.independence)
+    _show_gaps(page, evaluation.gaps)
     _show_attacks(page, evaluation.attacks)
     if evaluation.second_opinion:
         page.head("A second opinion on attacks")
-        page.table(("", "risk"), [(r.name, _told(r)) for r in evaluation.second_opinion])
+        page.table(("", "risk ↓"), [(result.name, result) for result in evaluation.second_opinion])
     _show_disclosure(page, evaluation.disclosure)
 
 
@@ -83,23 +93,19 @@ def _show_task(page: _Page, task: Task) -> None:
     baseline = next(score for score in task.scores if score.model not in models)
     by_chance = {result.name: result for result in baseline.results}
     for model in models:
-        ours, theirs = task.of(model, SYNTHETIC).results, task.of(model, REAL).results
-        real = {result.name: result for result in theirs}
+        sides = {
+            score.trained_on: {result.name: result for result in score.results}
+            for score in task.scores
+            if score.model == model
+        }
         page.table(
             (model, "trained on synthetic", "trained on real", baseline.model),
             [
-                (
-                    _named(one),
-                    _told(one),
-                    _told(real.get(one.name)),
-                    _short(by_chance.get(one.name)),
-                )
-                for one in ours
+                (_named(ours), ours, sides[REAL].get(name), _short(by_chance.get(name)))
+                for name, ours in sides[SYNTHETIC].items()
             ],
         )
-        gap = next(
-            (s.results[0] for s in task.scores if (s.model, s.trained_on) == (model, GAP)), None
-        )
+        gap = next(iter(sides.get(GAP, {}).values()), None)
         if gap is not None and gap.value is not None:
             page.say(f"Synthetic minus real, {gap.name}: {_told(gap)}.")
     page.say(f"Read: {task.scores[0].results[0].read}.")
@@ -109,59 +115,67 @@ def _show_task(page: _Page, task: Task) -> None:
 
 def _show_fidelity(page: _Page, fidelity: Fidelity) -> None:
     page.head("Fidelity: how far distributions are apart")
-    lines = []
+    lines: list[Sequence[Cell]] = []
     for one in fidelity.marginals:
-        lines.append((_named(one.distance), _told(one.distance), f"{one.floor:.3g} by chance"))
-        lines.append((f"  worst: {', '.join(one.worst)}", _told(one.worst_distance), ""))
-        lines.append((_named(one.divergence), _told(one.divergence), "nats"))
+        lines += [
+            (_named(one.distance), one.distance, f"{one.floor:.3g} by chance"),
+            (f"  worst: {', '.join(one.worst)}", one.worst_distance, ""),
+            (_named(one.divergence), one.divergence, "nats"),
+        ]
     for moment in fidelity.moments:
         unit = "" if moment.kind == "correlation" else "real deviations"
-        lines.append((_named(moment.difference), _told(moment.difference), unit))
+        lines.append((_named(moment.difference), moment.difference, unit))
         if moment.worst:
-            worst = f"  worst: {', '.join(moment.worst)}"
-            lines.append((worst, _told(moment.worst_difference), ""))
+            lines.append((f"  worst: {', '.join(moment.worst)}", moment.worst_difference, ""))
     page.table(("", "value", ""), lines)
     for note in fidelity.notes:
         page.say(note)
 
 
-def _named(result: Result) -> str:
-    return f"{result.name} {_ARROWS[result.direction]}"
+def _show_independence(page: _Page, tests: Sequence[IndependenceTest]) -> None:
+    if not tests:
+        return
+    page.head("Stated independence, in the rows")
+    page.table(
+        ("", "information (nats) ↓", "if it held", "p"),
+        [
+            (
+                f"{test.sentence}, {test.table} rows",
+                test.information,
+                f"{test.expected:.3g}",
+                _p_value(test.p_value),
+            )
+            for test in tests
+        ],
+    )
+    page.say("A small p speaks against the independence.")
 
 
-def _show_fairness(
-    page: _Page, tests: Sequence[IndependenceTest], gaps: Sequence[GroupGaps]
-) -> None:
-    if tests:
-        page.head("Stated independence, in the rows")
-        page.table(
-            ("", "information (nats) ↓", "if it held", "p"),
-            [
-                (
-                    f"{test.sentence}, {test.table} rows",
-                    _told(test.information),
-                    f"{test.expected:.3g}",
-                    f"{test.p_value:.3g}",
-                )
-                for test in tests
-            ],
-        )
-        page.say("A small p speaks against the independence.")
-    if gaps:
-        page.head("How evenly models treat groups")
-        page.table(
-            ("groups", "model, trained on", "demographic parity ↓", "equalized odds ↓"),
-            [
-                (gap.groups, f"{gap.model}, {gap.trained_on}", _told(gap.parity), _told(gap.odds))
-                for gap in gaps
-            ],
-        )
-        page.say("Gaps: the largest difference between two groups' rates.")
+def _show_gaps(page: _Page, gaps: Sequence[GroupGaps]) -> None:
+    if not gaps:
+        return
+    page.head("How evenly models treat groups")
+    page.table(
+        ("groups", "model, trained on", "demographic parity ↓", "equalized odds ↓"),
+        [(gap.groups, f"{gap.model}, {gap.trained_on}", gap.parity, gap.odds) for gap in gaps],
+    )
+    page.say("Gaps: the largest difference between two groups' rates.")
 
 
 def _show_attacks(page: _Page, attacks: Attacks) -> None:
     page.head("Membership attacks: can anyone tell who was in the table?")
     if attacks.strikes:
+        struck = [
+            (
+                attack,
+                group,
+                attacks.of(attack, RELEASE, group),
+                attacks.of(attack, NO_LEAK, group),
+                attacks.of(attack, FULL_LEAK, group),
+            )
+            for attack in (DISTANCE, DENSITY, MARGINALS)
+            for group in (ALL_ROWS, decile(5), decile(10))
+        ]
         page.say("Advantage over guessing (2·AUC − 1), and p: how often guessing does as well")
         page.table(
             ("attack", "rows", "release ↓", "p", "nothing leaks →0", "all leaks"),
@@ -169,20 +183,21 @@ def _show_attacks(page: _Page, attacks: Attacks) -> None:
                 (
                     attack,
                     group,
-                    _told(ours.advantage, 2),
+                    ours.advantage,
                     _p_value(ours.p_value),
-                    _told(none, 2),
-                    _short(full),
+                    none.advantage,
+                    _short(full.advantage),
                 )
-                for attack, group, ours, none, full in _compared(attacks, "advantage")
+                for attack, group, ours, none, full in struck
             ],
+            decimals=2,
         )
         page.say("Share of members found, at 1 % false alarms")
         page.table(
             ("attack", "rows", "release ↓", "nothing leaks", "all leaks"),
             [
-                (attack, group, _told(ours.found), _told(none), _short(full))
-                for attack, group, ours, none, full in _compared(attacks, "found")
+                (attack, group, ours.found, none.found, _short(full.found))
+                for attack, group, ours, none, full in struck
             ],
         )
         page.say(
@@ -200,44 +215,43 @@ def _show_attacks(page: _Page, attacks: Attacks) -> None:
         page.say(note)
 
 
-def _compared(attacks: Attacks, what: str) -> Iterator[tuple[str, str, Strike, Result, Result]]:
-    """By attack and group of rows: the release, and a number of both controls."""
-    for attack in (DISTANCE, DENSITY, MARGINALS):
-        for group in (ALL_ROWS, decile(5), decile(10)):
-            ours, none, full = (
-                attacks.of(attack, table, group) for table in (RELEASE, NO_LEAK, FULL_LEAK)
-            )
-            yield attack, group, ours, getattr(none, what), getattr(full, what)
-
-
-def _p_value(p_value: float | None) -> str:
-    return "" if p_value is None else f"{p_value:.3g}"
-
-
 def _show_disclosure(page: _Page, disclosure: Disclosure) -> None:
     page.head("Copies and distances: no evidence of privacy")
-    page.table(("", "value"), [(r.name, _told(r)) for r in disclosure.results])
+    page.table(("", "value"), [(result.name, result) for result in disclosure.results])
     page.say(disclosure.warning)
 
 
-def _told(result: Result | None, decimals: int = 3) -> str:
-    """Value and interval; or why there is none."""
-    if result is None:
-        return ""
-    if result.value is None:
-        return f"none ({result.note})"
-    ends = ", ".join(_number(end, decimals) for end in (result.low, result.high))
-    return f"{_number(result.value, decimals)} [{ends}]"
+def _named(result: Result) -> str:
+    return f"{result.name}{_ARROWS[result.direction]}"
+
+
+def _told(cell: Cell, decimals: int = 3) -> str:
+    """A text as it is; a result's value and interval."""
+    if cell is None or isinstance(cell, str):
+        return cell or ""
+    if cell.value is None:
+        return "none"
+    ends = ", ".join(_number(end, decimals) for end in (cell.low, cell.high))
+    return f"{_number(cell.value, decimals)} [{ends}]"
 
 
 def _short(result: Result | None) -> str:
     return "" if result is None or result.value is None else _number(result.value)
 
 
+def _p_value(p_value: float | None) -> str:
+    return "" if p_value is None else f"{p_value:.3f}"
+
+
 def _number(value: float | None, decimals: int = 3) -> str:
-    """The number for the eye: large ones in powers of ten, and no minus before a zero."""
+    """The number for the eye.
+
+    >>> _number(0.12345), _number(-0.0001), _number(123.45), _number(155_000_000.0)
+    ('0.123', '0.000', '123.5', '1.55e8')
+    """
     if value is None:
         return ""
-    if abs(value) >= 1000:  # noqa: PLR2004 - for the eye
-        return f"{value:.3g}"
-    return f"{value:.{decimals}f}".replace("-0." + "0" * decimals, "0." + "0" * decimals)
+    if abs(value) >= 10_000:  # noqa: PLR2004 - for the eye
+        return f"{value:.2e}".replace("e+0", "e").replace("e+", "e")
+    shown = f"{value:.{decimals if abs(value) < 100 else 1}f}"  # noqa: PLR2004 - the same
+    return shown.lstrip("-") if float(shown) == 0 else shown

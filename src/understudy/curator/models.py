@@ -121,7 +121,7 @@ class Inputs:
             Learner.LOGISTIC: lambda: LogisticRegression(max_iter=200),
             Learner.SVM: lambda: LinearSVC(random_state=seed),
             Learner.MLP: lambda: MLPClassifier(
-                (64,), max_iter=60, early_stopping=hold_back, random_state=seed
+                hidden_layer_sizes=(64,), max_iter=60, early_stopping=hold_back, random_state=seed
             ),
         }
         return make_pipeline(self._prepared(), heads[learner]())
@@ -136,7 +136,7 @@ class Inputs:
             Learner.LOGISTIC: Ridge,
             Learner.SVM: lambda: LinearSVR(random_state=seed),
             Learner.MLP: lambda: MLPRegressor(
-                (64,), max_iter=200, early_stopping=hold_back, random_state=seed
+                hidden_layer_sizes=(64,), max_iter=200, early_stopping=hold_back, random_state=seed
             ),
         }
         model = make_pipeline(self._prepared(), heads[learner]())

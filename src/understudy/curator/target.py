@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from understudy.curator.tables import Rows, Tables
-from understudy.errors import BadInput, listed
+from understudy.errors import BadInput
 
 CLASSES, NUMBER = "classification", "regression"
 MOST_CLASSES = 20
@@ -81,8 +81,8 @@ def _positive(target: Target, real: Rows, wanted: str | None) -> int | None:
     if wanted is not None:
         if wanted not in target.classes:
             msg = (
-                f"{target.name!r} has no class {wanted!r}. Choose the positive class among: "
-                f"{listed(target.classes)}."
+                f"{target.name!r} has no class {wanted!r}. Write it as the table does, or leave "
+                "--positive away: then it is the rarer of two classes."
             )
             raise BadInput(msg)
         return target.classes.index(wanted)
