@@ -376,6 +376,9 @@ def evaluate(  # noqa: PLR0913 - one per option
     without: Annotated[
         str | None, typer.Option(metavar="A,B", help="Columns to leave out.")
     ] = None,
+    person: Annotated[
+        str | None, typer.Option(metavar="ID", help="The column that tells persons apart.")
+    ] = None,
     epsilon: Annotated[
         float | None, typer.Option(metavar="E", help="What a table without certificate claims.")
     ] = None,
@@ -425,6 +428,7 @@ def evaluate(  # noqa: PLR0913 - one per option
             schema=None if schema is None else read_schema(schema),
             without=_listed(without or ""),
             promise=None if epsilon is None else Promise(epsilon, delta),
+            person=person,
             attack_rows=attack_rows,
             anonymeter=anonymeter,
             text_encoding=text_encoding,

@@ -59,6 +59,8 @@ class Ceiling:
     """The advantage of telling whether one record is in the table or not."""
     swapped: float
     """The advantage of telling which of two records is in it, which is what is measured here."""
+    whom: str = "record"
+    """Whom the promise is about."""
 
 
 @dataclass(frozen=True)
@@ -94,7 +96,7 @@ def decile(number: int) -> str:
     return f"decile {number}"
 
 
-def ceiling(epsilon: float, delta: float, *, replaces: bool) -> Ceiling:
+def ceiling(epsilon: float, delta: float, *, replaces: bool, whom: str = "record") -> Ceiling:
     """The most advantage that an (ε, δ)-promise allows.
 
     Two records that swap places are one record replaced by another: one step where that is the
@@ -105,9 +107,9 @@ def ceiling(epsilon: float, delta: float, *, replaces: bool) -> Ceiling:
     """
     if replaces:
         bound = _advantage(epsilon, delta)
-        return Ceiling(epsilon, delta, bound, bound)
+        return Ceiling(epsilon, delta, bound, bound, whom)
     twice = _advantage(2 * epsilon, delta * (1 + math.exp(min(epsilon, 700.0))))
-    return Ceiling(epsilon, delta, _advantage(epsilon, delta), twice)
+    return Ceiling(epsilon, delta, _advantage(epsilon, delta), twice, whom)
 
 
 def _advantage(epsilon: float, delta: float) -> float:

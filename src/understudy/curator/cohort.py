@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from understudy.curator.cells import Cells
+from understudy.curator.persons import Persons
 from understudy.curator.tables import Rows, Tables, row_keys
 
 FEWEST = 20
@@ -39,28 +40,47 @@ class Cohort:
         return np.arange(len(self.members) + len(self.non_members)) < len(self.members)
 
 
-def choose(tables: Tables, rows: int, rng: np.random.Generator) -> Cohort | str:
-    """A cohort of at most so many members and non-members; or why there is none."""
+def choose(
+    tables: Tables,
+    rows: int,
+    rng: np.random.Generator,
+    persons: tuple[Persons, Persons] | None = None,
+) -> Cohort | str:
+    """A cohort of at most so many members and non-members; or why there is none.
+
+    With `persons`, of the real and the test rows: a person's rows are on one side of every split,
+    and only one of them is attacked.
+    """
     if tables.test is None:
         return "no test table was given (--test), so nobody is known to be a non-member"
+    owners = persons or (np.arange(tables.real.count), np.arange(tables.test.count))
     real, test = row_keys([tables.real, tables.test])
-    shuffled = rng.permutation(len(test))
-    half = len(test) // 2
-    candidates, reference = shuffled[:half], shuffled[half:]
     counts = np.bincount(np.concatenate([real, test]))
-    lone_real = rng.permutation(np.flatnonzero(counts[real] == 1))
-    # At least half of the real rows stay out, to stand in for a release that leaks nothing.
-    members = lone_real[: min(rows, tables.real.count // 2)]
-    non_members = candidates[counts[test[candidates]] == 1][:rows]
-    if min(len(members), len(non_members)) < FEWEST or len(reference) < FEWEST:
+    lone = counts[real] == 1, counts[test] == 1
+    # Half of the persons stay out: of the real table to stand in for a release that leaks
+    # nothing, of the test table as the reference.
+    members, _ = _attacked(owners[0], lone[0], rows, rng)
+    rest = np.flatnonzero(~np.isin(owners[0], owners[0][members]))
+    non_members, reference = _attacked(owners[1], lone[1], rows, rng)
+    if min(len(members), len(non_members), len(reference)) < FEWEST:
         return (
             f"attacks need {FEWEST} members, {FEWEST} non-members and a reference, all without an "
             "equal row elsewhere; give a larger test table"
         )
-    rest = np.setdiff1d(np.arange(tables.real.count), members)
     attacked = [tables.real.take(members), tables.test.take(non_members)]
     guide = tables.test.take(reference)
     return Cohort(members, rest, non_members, reference, _deciles(tables, guide, attacked))
+
+
+def _attacked(
+    owners: Persons, lone: NDArray[np.bool_], most: int, rng: np.random.Generator
+) -> tuple[Places, Places]:
+    """Of half of the persons one row each, if it is alone of its kind; and all others' rows."""
+    persons = rng.permutation(np.unique(owners))
+    chosen = np.isin(owners, persons[: len(persons) // 2])
+    candidates = rng.permutation(np.flatnonzero(chosen & lone))
+    _, first = np.unique(owners[candidates], return_index=True)
+    return candidates[np.sort(first)][:most], np.flatnonzero(~chosen)
 
 
 def _deciles(tables: Tables, reference: Rows, attacked: list[Rows]) -> NDArray[np.int64]:

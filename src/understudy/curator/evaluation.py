@@ -21,6 +21,7 @@ from understudy.curator.fairness import GroupGaps, IndependenceTest
 from understudy.curator.fidelity import Fidelity
 from understudy.curator.marginal_attack import KnownMarginal
 from understudy.curator.models import Learner
+from understudy.curator.persons import Persons, persons_of
 from understudy.curator.result import CONFIDENCE, Result
 from understudy.curator.second_opinion import anonymeter_risks, check_anonymeter
 from understudy.curator.source import read_rows
@@ -70,6 +71,8 @@ class Promise:
     epsilon: float
     delta: float
     replaces: bool = False
+    whom: str = "record"
+    """A record, or a person."""
 
 
 def evaluate(  # noqa: PLR0913 - one per choice
@@ -86,6 +89,7 @@ def evaluate(  # noqa: PLR0913 - one per choice
     schema: Schema | None = None,
     without: Collection[str] = (),
     promise: Promise | None = None,
+    person: str | None = None,
     attack_rows: int = ATTACK_ROWS,
     anonymeter: Path | None = None,
     text_encoding: str = "utf-8",
@@ -96,7 +100,8 @@ def evaluate(  # noqa: PLR0913 - one per choice
     `synthetic` is a table or a release; of a release the schema, the promise and the measured
     marginals are known. `test` holds rows that the release never saw: without them the task is
     tested on held-out real rows, and there are no attacks. `seeds` is how often the task is
-    repeated; every draw here is seeded, so the same call gives the same numbers.
+    repeated; every draw here is seeded, so the same call gives the same numbers. `person` is the
+    column that tells persons apart, where they have several rows: splits keep them together.
     """
     _check_counts(seeds, attack_rows)
     tell("Reading the tables")
@@ -111,8 +116,14 @@ def evaluate(  # noqa: PLR0913 - one per choice
         schema = release.schema if schema is None else schema
         promise = _promise(release) if promise is None else promise
         target = release.schema.target if target is None else target
+        person = _person(release) if person is None else person
+    owners = None if person is None else persons_of([stored["real"], *_test(stored)], person)
     tables = align(
-        stored["real"], stored["synthetic"], stored.get("test"), schema=schema, without=without
+        stored["real"],
+        stored["synthetic"],
+        stored.get("test"),
+        schema=schema,
+        without={*without, *([] if person is None else [person])},
     )
     for one in independent:
         one.check(tables.names)
@@ -120,7 +131,10 @@ def evaluate(  # noqa: PLR0913 - one per choice
     aim = None if target is None else Target.of(tables, target, task=task_kind, positive=positive)
     if anonymeter is not None:
         check_anonymeter(tables, anonymeter)
-    trials = [] if aim is None else task.run_trials(tables, aim, learners, seeds, tell)
+    trials = []
+    if aim is not None:
+        of_real = None if owners is None else owners[0]
+        trials = task.run_trials(tables, aim, learners, seeds, tell, of_real)
     cells = Cells.of(tables)
     rng = np.random.default_rng(0)
     return Evaluation(
@@ -131,7 +145,9 @@ def evaluate(  # noqa: PLR0913 - one per choice
         fidelity=fidelity.judge(tables, rng, tell),
         independence=tuple(_independence_tests(tables, cells, independent, rng)),
         gaps=tuple(_gaps(tables, cells, schema, independent, trials)),
-        attacks=_attacks(tables, release, stored, promise, attack_rows, rng, tell),
+        attacks=_attacks(
+            tables, _published(release, stored), owners, promise, attack_rows, rng, tell
+        ),
         disclosure=disclosure.judge(tables, rng),
         second_opinion=_second_opinion(tables, aim, anonymeter, rng, tell),
         notes=tuple(_notes(tables, aim)),
@@ -160,7 +176,18 @@ def _promise(release: Release) -> Promise | None:
     if certificate.not_private:
         return None
     replaces = certificate.unit == str(Replacement())
-    return Promise(certificate.epsilon, certificate.delta, replaces)
+    whom = "record" if _person(release) is None else "person"
+    return Promise(certificate.epsilon, certificate.delta, replaces, whom)
+
+
+def _person(release: Release) -> str | None:
+    """The column that tells persons apart, where persons are protected."""
+    ids = [column.name for column in release.schema if column.role is Role.ID]
+    return next((name for name in ids if f"person ({name})" in release.certificate.unit), None)
+
+
+def _test(stored: dict[str, pa.Table]) -> list[pa.Table]:
+    return [stored["test"]] if "test" in stored else []
 
 
 def _independence_tests(
@@ -191,8 +218,8 @@ def _gaps(
 
 def _attacks(  # noqa: PLR0913, PLR0917 - what attackers know
     tables: Tables,
-    release: Release | None,
-    stored: dict[str, pa.Table],
+    published: attacks.Published | None,
+    owners: list[Persons] | None,
     promise: Promise | None,
     rows: int,
     rng: np.random.Generator,
@@ -200,11 +227,13 @@ def _attacks(  # noqa: PLR0913, PLR0917 - what attackers know
 ) -> Attacks:
     ceiling = None
     if promise is not None:
-        ceiling = attacks.ceiling(promise.epsilon, promise.delta, replaces=promise.replaces)
-    cohort = choose(tables, rows, rng)
+        ceiling = attacks.ceiling(
+            promise.epsilon, promise.delta, replaces=promise.replaces, whom=promise.whom
+        )
+    both = None if owners is None or tables.test is None else (owners[0], owners[1])
+    cohort = choose(tables, rows, rng, both)
     if isinstance(cohort, str):
         return Attacks((), ceiling, (f"Attacks were left out: {cohort}.",))
-    published = None if release is None else _published(release, stored)
     strikes = attacks.judge(tables, cohort, rng, published, tell)
     return Attacks(strikes, ceiling, tuple(attacks.warnings(strikes)))
 
@@ -222,8 +251,10 @@ def _second_opinion(
     return anonymeter_risks(tables, target, python, rng)
 
 
-def _published(release: Release, stored: dict[str, pa.Table]) -> attacks.Published | None:
+def _published(release: Release | None, stored: dict[str, pa.Table]) -> attacks.Published | None:
     """The marginals that the release's own model file tells."""
+    if release is None or "test" not in stored:
+        return None
     marginals = tuple(
         KnownMarginal.measured(m.clique, m.values, m.scale)
         for m in release.model.measurements

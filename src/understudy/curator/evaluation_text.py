@@ -208,8 +208,8 @@ def _show_attacks(page: _Page, attacks: Attacks) -> None:
         bound = attacks.ceiling
         page.say(
             f"The promise (ε = {bound.epsilon:.4g}, δ = {bound.delta:.3g}) allows an advantage of "
-            f"at most {bound.one_record:.3f} in telling whether one record is in the table, and "
-            f"{bound.swapped:.3f} in telling which of two is, as is measured here."
+            f"at most {bound.one_record:.3f} in telling whether one {bound.whom} is in the table, "
+            f"and {bound.swapped:.3f} in telling which of two is, as is measured here."
         )
     for note in attacks.notes:
         page.say(note)

@@ -7,6 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from understudy.curator.models import Inputs, Learner, fitting
+from understudy.curator.persons import Persons
 from understudy.curator.result import Result, absent, resampled
 from understudy.curator.scores import (
     DIRECTIONS,
@@ -72,20 +73,21 @@ class Task:
         return next(found)
 
 
-def run_trials(
+def run_trials(  # noqa: PLR0913, PLR0917 - one per choice
     tables: Tables,
     target: Target,
     learners: Sequence[Learner],
     seeds: int,
     tell: Callable[[str], None] = lambda _: None,
+    persons: Persons | None = None,
 ) -> list[Trial]:
-    """Split, train and predict, once per seed."""
+    """Split, train and predict, once per seed; `persons` of the real rows stay together."""
     inputs = Inputs(
         tuple(c.name for c in tables.columns if c.sort.counted and c.name != target.name),
         tuple(c.name for c in tables.columns if not c.sort.counted and c.name != target.name),
     )
     trials: list[Trial] = []
-    for seed, (train, test, rng) in enumerate(_splits(tables, target, seeds)):
+    for seed, (train, test, rng) in enumerate(_splits(tables, target, seeds, persons)):
         resamples = int(np.clip(_MOST_WEIGHTS // max(test.count, 1), 100, RESAMPLES))
         trial = Trial(test, resampling(test.count, rng, resamples), {}, {})
         synthetic = tables.synthetic.take(target.known(tables.synthetic))
@@ -134,16 +136,17 @@ def judge(tables: Tables, target: Target, trials: Sequence[Trial]) -> Task:
 
 
 def _splits(
-    tables: Tables, target: Target, seeds: int
+    tables: Tables, target: Target, seeds: int, persons: Persons | None
 ) -> Iterator[tuple[Rows, Rows, np.random.Generator]]:
     """Real rows to train on, and rows to test on: those that were given, or some held out."""
-    real = tables.real.take(target.known(tables.real))
+    known = target.known(tables.real)
+    real = tables.real.take(known)
     for seed in range(seeds):
         rng = np.random.default_rng(seed)
         if tables.test is not None:
             yield real, tables.test.take(target.known(tables.test)), rng
         else:
-            out = held_out(real, rng)
+            out = held_out(real, rng, None if persons is None else persons[known])
             yield real.take(~out), real.take(out), rng
 
 
