@@ -28,6 +28,7 @@ format: .venv/.dev
 bench: .venv/.dev
 	$(BIN)/python benchmarks/counting.py
 	$(BIN)/python benchmarks/ledger.py
+	$(BIN)/python benchmarks/evaluation.py
 
 clean:
 	rm -rf .venv

@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING, Any
 from understudy.column import Column, Kind, Role, Source
 from understudy.domain import Domain
 from understudy.errors import UnderstudyError
+from understudy.knowledge import Independence
 from understudy.schema import Schema
 from understudy.schema_files import read_schema, write_schema
 
@@ -34,6 +35,7 @@ __all__ = [
     "Certificate",
     "Column",
     "Domain",
+    "Independence",
     "IndependentColumns",
     "Kind",
     "Person",

@@ -29,6 +29,7 @@ FALSE_POSITIVES = 0.01
 MOST_ROWS = 100_000
 """Of more synthetic or real rows, attackers look at a random choice."""
 _PERMUTATIONS = 999
+_MOST_PAIRS = 1000
 
 Scores = NDArray[np.float64]
 
@@ -117,13 +118,15 @@ def _advantage(epsilon: float, delta: float) -> float:
     return min(1.0, math.tanh(epsilon / 2) + 2 * delta / (1 + math.exp(min(epsilon, 700.0))))
 
 
-def guessed_marginals(tables: Tables, cohort: Cohort) -> Published:
+def guessed_marginals(tables: Tables, cohort: Cohort, rng: np.random.Generator) -> Published:
     """What an attacker can count for himself: all pairs of columns in the synthetic rows."""
     assert tables.test is not None  # noqa: S101 - there is a cohort
     cells = Cells.of(tables, tables.test.take(cohort.reference))
     synthetic = cells.codes(tables.synthetic)
     names = tuple(cells.sizes)
     cliques = list(combinations(names, 2)) if len(names) > 1 else [names]
+    if len(cliques) > _MOST_PAIRS:
+        cliques = [cliques[k] for k in rng.permutation(len(cliques))[:_MOST_PAIRS]]
     marginals = tuple(KnownMarginal.counted(c, synthetic, cells.sizes) for c in cliques)
     return Published(
         marginals, cells.codes(tables.real), cells.codes(tables.test), dict(cells.sizes)
@@ -144,7 +147,7 @@ def judge(
     tell("Attacking by distances")
     scores = _by_distance(tables, cohort, rng)
     tell("Attacking by marginals")
-    published = guessed_marginals(tables, cohort) if published is None else published
+    published = guessed_marginals(tables, cohort, rng) if published is None else published
     scores |= _by_marginals(tables, cohort, published)
     groups = {ALL_ROWS: np.ones(len(cohort.deciles), bool)}
     groups |= {decile(k): cohort.deciles == k for k in range(1, DECILES + 1)}

@@ -74,6 +74,11 @@ class Promise:
     whom: str = "record"
     """A record, or a person."""
 
+    def __post_init__(self) -> None:
+        if not self.epsilon > 0 or not 0 <= self.delta < 1:
+            msg = f"A promise needs epsilon > 0 and delta in [0, 1), not {self.epsilon}, {self.delta}."
+            raise BadInput(msg)
+
 
 def evaluate(  # noqa: PLR0913 - one per choice
     real: Any,  # noqa: ANN401 - a path, a data frame, Arrow, Ibis
@@ -150,7 +155,7 @@ def evaluate(  # noqa: PLR0913 - one per choice
         ),
         disclosure=disclosure.judge(tables, rng),
         second_opinion=_second_opinion(tables, aim, anonymeter, rng, tell),
-        notes=tuple(_notes(tables, aim)),
+        notes=tuple(_notes(tables, aim, release)),
     )
 
 
@@ -267,8 +272,10 @@ def _published(release: Release | None, stored: dict[str, pa.Table]) -> attacks.
     return attacks.Published(marginals, real, test, dict(encoding.domain.sizes))
 
 
-def _notes(tables: Tables, target: Target | None) -> list[str]:
+def _notes(tables: Tables, target: Target | None, release: Release | None) -> list[str]:
     notes = []
+    if release is not None and release.certificate.not_private:
+        notes.append("The release makes no promise, so nothing bounds what attacks can find.")
     if target is None:
         notes.append("No target was named, so the readers' task was left out. Name it: --target.")
     if tables.left_out:

@@ -20,8 +20,8 @@ from understudy.curator.tables import Tables
 from understudy.domain import Clique
 
 ORDERS = (1, 2, 3)
-MOST_SETS = 2000
-"""Of more sets of columns than this, a random choice is compared."""
+MOST_SETS = {1: 10_000, 2: 5000, 3: 2000}
+"""By order: of more sets of columns than this, a random choice is compared."""
 SMOOTHING = 0.5
 """Added to every cell's count before KL divergences."""
 
@@ -183,10 +183,10 @@ def _columns(order: int) -> str:
 
 
 def _chosen(names: Sequence[str], order: int, rng: np.random.Generator) -> list[Clique]:
-    sets = comb(len(names), order)
-    if sets <= MOST_SETS:
+    most = MOST_SETS[order]
+    if comb(len(names), order) <= most:
         return list(combinations(names, order))
     chosen: set[tuple[int, ...]] = set()
-    while len(chosen) < MOST_SETS:
+    while len(chosen) < most:
         chosen.add(tuple(sorted(rng.choice(len(names), order, replace=False).tolist())))
     return [tuple(names[k] for k in places) for places in sorted(chosen)]

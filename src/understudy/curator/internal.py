@@ -4,12 +4,16 @@ import os
 from pathlib import Path
 
 from understudy.errors import BadInput
+from understudy.privacy.folder import CERTIFICATE
 
 _OWNER_ONLY = 0o600
 
 
 def write_internal(path: Path, text: str) -> None:
     """Write a new file that only its owner can read."""
+    if (path.parent / CERTIFICATE).exists():
+        msg = f"{path} lies in a release folder, where everything may be published. Choose another."
+        raise BadInput(msg)
     try:
         handle = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, _OWNER_ONLY)
         with os.fdopen(handle, "w", encoding="utf-8") as file:

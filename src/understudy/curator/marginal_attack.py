@@ -42,7 +42,7 @@ class KnownMarginal:
         counts = np.bincount(places(clique, codes, shape), minlength=int(np.prod(shape))).astype(
             np.float64
         )
-        return cls(clique, counts, np.zeros(len(counts)), shape)
+        return cls(clique, counts, np.broadcast_to(0.0, counts.shape), shape)
 
 
 def own_cells(members: NDArray[np.int64]) -> KnownMarginal:

@@ -9,8 +9,8 @@ from sklearn.neighbors import NearestNeighbors
 
 from understudy.curator.tables import Rows, Tables
 
-MOST_LABELS = 64
-"""Labels beyond the real table's most common share an axis."""
+MOST_AXES = 16
+"""Of more labels, each has a fixed random direction in a space of so many axes."""
 NEIGHBOURS = 10
 """How far a row stands out is its mean distance to this many others."""
 CLOSEST = 1e-6
@@ -25,24 +25,29 @@ class Space:
     """Numbers in standard deviations; an axis per label, so that two labels are √2 apart.
 
     That is also how far two independent numbers are from each other, in the mean of squares.
-    A missing number lies in the middle, and has an axis of its own.
+    Where there are many labels, their directions are only about at right angles. A missing number
+    lies in the middle, and has an axis of its own.
     """
 
     scales: Mapping[str, tuple[float, float]]
     """By column of numbers, its mean and standard deviation."""
-    labels: Mapping[str, int]
-    """By column of labels, how many axes it has."""
+    gaps: frozenset[str]
+    """Columns of numbers, some of which are missing."""
+    labels: Mapping[str, Points]
+    """By column of labels, the point of each."""
 
     @classmethod
     def of(cls, tables: Tables, guide: Rows) -> "Space":
         """A space in which the guide's rows are spread evenly."""
         scales = {name: _scale(values) for name, values in guide.numbers.items()}
+        parts = [tables.real, tables.synthetic, *([] if tables.test is None else [tables.test])]
+        gaps = {name for name in scales if any(np.isnan(p.numbers[name]).any() for p in parts)}
         labels = {
-            column.name: min(len(column.labels), MOST_LABELS)
+            column.name: _directions(len(column.labels))
             for column in tables.columns
             if not column.sort.counted
         }
-        return cls(scales, labels)
+        return cls(scales, frozenset(gaps), labels)
 
     def points(self, rows: Rows) -> Points:
         """A line per row."""
@@ -51,11 +56,10 @@ class Space:
             numbers = rows.numbers[name]
             missing = np.isnan(numbers)
             placed = np.where(missing, 0.0, (numbers - middle) / scale)
-            parts += [placed.astype(np.float32)[:, None], missing.astype(np.float32)[:, None]]
-        for name, size in self.labels.items():
-            axes = np.zeros((rows.count, size), np.float32)
-            axes[np.arange(rows.count), np.minimum(rows.codes[name], size - 1)] = 1.0
-            parts.append(axes)
+            parts.append(placed.astype(np.float32)[:, None])
+            if name in self.gaps:
+                parts.append(missing.astype(np.float32)[:, None])
+        parts += [directions[rows.codes[name]] for name, directions in self.labels.items()]
         return np.hstack(parts)
 
 
@@ -83,6 +87,16 @@ def outlier_scores(points: Points) -> Distances:
     # The nearest is the point itself.
     distances = neighbours(points, points, NEIGHBOURS + 1)[0][:, 1:]
     return np.asarray(np.where(np.isinf(distances), 0.0, distances).mean(axis=1))
+
+
+def _directions(labels: int) -> Points:
+    """A point per label, all at the same distance from the middle."""
+    if labels <= MOST_AXES:
+        return np.eye(labels, dtype=np.float32)
+    # The same ones every time, for distances to compare across tables.
+    drawn = np.random.default_rng(0).normal(size=(labels, MOST_AXES))
+    lengths = np.linalg.norm(drawn, axis=1, keepdims=True)
+    return np.asarray(drawn / lengths, np.float32)
 
 
 def _scale(numbers: NDArray[np.float64]) -> tuple[float, float]:
