@@ -403,7 +403,7 @@ def evaluate(  # noqa: PLR0913 - one per option
     from understudy.curator.evaluation import Promise
     from understudy.curator.evaluation import evaluate as judge
     from understudy.curator.evaluation_text import show
-    from understudy.curator.internal import write_internal
+    from understudy.curator.internal import check_internal, write_internal
     from understudy.curator.models import learner_named
     from understudy.knowledge import Independence
     from understudy.progress import told_steps
@@ -412,6 +412,8 @@ def evaluate(  # noqa: PLR0913 - one per option
     if out is not None and out.suffix != ".json":
         msg = f"{out} cannot be written; name a file that ends in .json."
         raise BadInput(msg)
+    if out is not None:
+        check_internal(out)
     sentences = [Independence.parse(sentence) for sentence in independent or []]
     learners = [learner_named(name) for name in _listed(models)]
     with told_steps(quiet=as_json) as tell:

@@ -5,6 +5,7 @@ and, in text, from its cells: numbers if all of them read as numbers in every ta
 overrules that.
 """
 
+from collections import Counter
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 
@@ -13,40 +14,49 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
-from understudy.column import Column, Kind
+from understudy.column import LARGEST_INTEGER, Column, Kind
 from understudy.curator.tables import ComparedColumn, Rows, Sort, Tables
 from understudy.encode.arrow_ops import ArrowOps, arrow_storage, plain_array, valid_text
 from understudy.encode.labels import NO_WORDS, YES_WORDS
-from understudy.encode.ops import MomentPattern, Storage, is_moment, seconds_since_1970
+from understudy.encode.ops import (
+    MomentPattern,
+    Storage,
+    check_storage,
+    is_moment,
+    seconds_since_1970,
+)
 from understudy.errors import BadInput, SourceError, UnknownColumn, listed
 from understudy.schema import Schema
 
 _REAL, _SYNTHETIC, _TEST = "real", "synthetic", "test"
-MOST_LABELS = 250
-"""The rarest of more labels share one; boosting takes no more than 255."""
-RARER = "(rarer values)"
 _FEW_VALUES = 64
 _FEW_NAMES = 100
 LARGEST = 1e100
 """Numbers beyond are moved here, so that squares and their sums stay within a double."""
 _FLAGS = {*NO_WORDS, *YES_WORDS}
 _MISSING = {"", "nan"}
+_NOTHING = "No column is left to compare. Say what columns hold with --schema."
 
 
-def align(
+def align(  # noqa: PLR0913 - one per choice
     real: pa.Table,
     synthetic: pa.Table,
     test: pa.Table | None = None,
     *,
     schema: Schema | None = None,
     without: Collection[str] = (),
+    named: Collection[str] = (),
 ) -> Tables:
-    """The tables, read alike; refused if they do not have the same columns of the same types."""
+    """The tables, read alike; refused if they do not have the same columns of the same types.
+
+    `named` columns were asked for, and are compared even if they look like names.
+    """
     tables = {_REAL: real, _SYNTHETIC: synthetic} | ({} if test is None else {_TEST: test})
     facts = {} if schema is None else {column.name: column for column in schema}
+    present = dict.fromkeys(name for table in tables.values() for name in table.column_names)
     for name in without:
-        if name not in real.column_names:
-            raise UnknownColumn(name, real.column_names)
+        if name not in present:
+            raise UnknownColumn(name, present)
     released = {name for name, column in facts.items() if column.coded}
     dropped = {*without, *(facts.keys() - released)}
     names = _kept(tables, dropped)
@@ -54,32 +64,40 @@ def align(
     numbers: dict[str, dict[str, NDArray[np.float64]]] = {which: {} for which in tables}
     codes: dict[str, dict[str, NDArray[np.int32]]] = {which: {} for which in tables}
     left_out = [name for name in real.column_names if name in dropped]
+    shared: dict[str, tuple[int, int]] = {}
     for name in names:
         fact = facts.get(name)
         stored = _stored(name, tables)
         sort = None if stored is None else _sort(name, stored, fact)
-        if stored is None or sort is None or (fact is None and _names_rows(sort, stored[_REAL])):
+        if stored is None or sort is None:
             left_out.append(name)
+            continue
+        if fact is None and name not in named and _names_rows(sort, stored[_REAL]):
+            left_out.append(name)
+            shared[name] = _shared(stored)
             continue
         labels: tuple[str | None, ...] = ()
         if not sort.counted:
-            labels, places = _coded(stored, sort)
+            labels, places = _coded(stored, sort, fact)
         for which, cells in stored.items():
             if sort.counted:
                 numbers[which][name] = cells.numbers(sort, fact)
             else:
                 codes[which][name] = places[which]
         columns.append(ComparedColumn(name, sort, labels))
+    if not columns:
+        raise BadInput(_NOTHING)
     rows = {which: Rows(tables[which].num_rows, numbers[which], codes[which]) for which in tables}
-    return Tables(tuple(columns), rows[_REAL], rows[_SYNTHETIC], rows.get(_TEST), tuple(left_out))
+    return Tables(
+        tuple(columns), rows[_REAL], rows[_SYNTHETIC], rows.get(_TEST), tuple(left_out), shared
+    )
 
 
 def _kept(tables: Mapping[str, pa.Table], dropped: Collection[str]) -> list[str]:
     """The columns to compare; refused if not all tables have them."""
     names = [name for name in tables[_REAL].column_names if name not in dropped]
     if not names:
-        msg = "No column is left to compare."
-        raise BadInput(msg)
+        raise BadInput(_NOTHING)
     for which, table in tables.items():
         _check_names(which, [name for name in table.column_names if name not in dropped], names)
     return names
@@ -105,6 +123,8 @@ class _Stored:
         """Which of the values are there."""
         if self.storage is Storage.TEXT:
             return ArrowOps().filled(self.values)
+        if self.storage is Storage.FLOAT:
+            return ~np.isnan(ArrowOps().number(self.values, self.storage))
         return np.asarray(pc.is_valid(self.values))
 
     @property
@@ -128,15 +148,20 @@ class _Stored:
         numbers = self._numbers(sort, fact)
         return np.clip(numbers, -LARGEST, LARGEST).take(self.places)
 
-    def texts(self, sort: Sort) -> list[str | None]:
-        """The distinct values as text, whole numbers without a point; None if missing."""
-        if self.storage is Storage.FLOAT:
+    def texts(self, sort: Sort, *, whole: bool = False) -> list[str | None]:
+        """The distinct values as text, whole numbers without a point; None if missing.
+
+        `whole`: read text as numbers, where a schema says that they stand for labels.
+        """
+        if self.storage is Storage.FLOAT or whole:
             numbers = ArrowOps().number(self.values, self.storage).tolist()
             values = [number if number % 1 else int(number) for number in numbers]
+        elif self.storage in {Storage.DATE, Storage.TIMESTAMP}:
+            values = pc.cast(self.values, pa.string()).to_pylist()
         else:
             values = ArrowOps().text(self.values, self.storage).to_pylist()
         texts = ["" if value is None else str(value).strip() for value in values]
-        known = [_flag(text) if sort is Sort.FLAG else text for text in texts]
+        known = [flag(text) if sort is Sort.FLAG else text for text in texts]
         return [None if text in _MISSING else text for text in known]
 
     def _numbers(self, sort: Sort, fact: Column | None) -> NDArray[np.float64]:
@@ -152,7 +177,8 @@ class _Stored:
         return np.where(exists, seconds_since_1970(parts, ops), np.nan)
 
 
-def _flag(text: str) -> str:
+def flag(text: str) -> str:
+    """A truth value, however it is written, as true or false."""
     word = text.lower()
     return "true" if word in YES_WORDS else "false" if word in NO_WORDS else text
 
@@ -196,7 +222,7 @@ def _sort(name: str, stored: Mapping[str, _Stored], fact: Column | None) -> Sort
         if Sort.LABEL not in sorts and all(words <= _FLAGS for words in texts):
             return Sort.FLAG
         if Sort.LABEL in sorts and all(words & texts[0] for words in texts if words):
-            return Sort.LABEL
+            return Sort.FLAG if Sort.FLAG in sorts else Sort.LABEL
     told = " and ".join(f"{sort}s in the {which} table" for which, sort in found.items())
     msg = (
         f"Column {name!r} holds {told}. Write it the same way in all tables, say what it holds "
@@ -211,6 +237,8 @@ def _lower(texts: Collection[str | None]) -> set[str]:
 
 def _declared(name: str, stored: Mapping[str, _Stored], fact: Column) -> Sort:
     """What the schema says that the column is; refused if a table holds something else."""
+    for cells in stored.values():
+        check_storage(fact, cells.storage)
     if fact.kind is Kind.BOOLEAN:
         return Sort.FLAG
     if not fact.kind.numeric:
@@ -239,28 +267,45 @@ def _names_rows(sort: Sort, cells: _Stored) -> bool:
     if sort is not Sort.NUMBER or different < rows or rows <= _FEW_VALUES:
         return False
     numbers = cells.numbers(sort, None)
-    return bool(np.all(np.floor(numbers) == numbers))
+    whole = (np.floor(numbers) == numbers) & (np.abs(numbers) < LARGEST_INTEGER)
+    return bool(np.all(whole))
+
+
+def _shared(stored: Mapping[str, _Stored]) -> tuple[int, int]:
+    """How many synthetic and test rows have a value that a real row has too."""
+    known = {text for text in stored[_REAL].texts(Sort.LABEL) if text is not None}
+    counts = []
+    for which in (_SYNTHETIC, _TEST):
+        if which in stored:
+            told = np.array([text in known for text in stored[which].texts(Sort.LABEL)], bool)
+            counts.append(int(told.take(stored[which].places).sum()))
+        else:
+            counts.append(0)
+    return counts[0], counts[1]
 
 
 def _coded(
-    stored: Mapping[str, _Stored], sort: Sort
+    stored: Mapping[str, _Stored], sort: Sort, fact: Column | None
 ) -> tuple[tuple[str | None, ...], dict[str, NDArray[np.int32]]]:
-    """Labels of all tables, the real table's most common first, and codes."""
-    texts = {which: cells.texts(sort) for which, cells in stored.items()}
-    labels: dict[str, int] = {}
+    """Labels of all tables, the most common first, and codes.
+
+    Real and test rows count alike for the order, so that it gives no member away.
+    """
+    whole = fact is not None and isinstance((fact.categories or ("",))[0], int)
+    texts = {which: cells.texts(sort, whole=whole) for which, cells in stored.items()}
+    counts: Counter[str] = Counter()
     for which, cells in stored.items():
-        counts = np.bincount(cells.places, minlength=len(cells.values)).tolist()
-        common = sorted(zip(texts[which], counts, strict=True), key=lambda pair: -pair[1])
-        for text, _ in common:
+        rows = np.bincount(cells.places, minlength=len(cells.values)).tolist()
+        for text, count in zip(texts[which], rows, strict=True):
             if text is not None:
-                labels.setdefault(text, len(labels))
-    kept: list[str | None] = list(labels)
-    if len(kept) > MOST_LABELS:
-        kept = [*kept[: MOST_LABELS - 1], RARER]
-    last, missing = len(kept) - 1, len(kept)
-    codes = {}
-    for which, cells in stored.items():
-        of_values = [missing if text is None else min(labels[text], last) for text in texts[which]]
-        codes[which] = np.array(of_values, np.int32).take(cells.places)
-    any_missing = any((values == missing).any() for values in codes.values())
-    return (*kept, None) if any_missing or not kept else tuple(kept), codes
+                counts[text] += count if which != _SYNTHETIC else 0
+    labels = sorted(counts, key=lambda text: (-counts[text], text))
+    place = {text: k for k, text in enumerate(labels)}
+    codes = {
+        which: np.array(
+            [len(labels) if text is None else place[text] for text in texts[which]], np.int32
+        ).take(cells.places)
+        for which, cells in stored.items()
+    }
+    missing = any((values == len(labels)).any() for values in codes.values())
+    return (*labels, None) if missing or not labels else tuple(labels), codes

@@ -182,7 +182,7 @@ def _by_distance(
     scores = {(DISTANCE, table): -found for table, found in to_tables.items()}
     # A density falls with the distance to the nearest row, on the same scale for both tables.
     return scores | {
-        (DENSITY, table): np.log(to_others / found) for table, found in to_tables.items()
+        (DENSITY, table): np.log(to_others) - np.log(found) for table, found in to_tables.items()
     }
 
 

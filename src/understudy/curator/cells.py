@@ -15,7 +15,9 @@ from understudy.domain import Clique
 BINS = 16
 """Number columns with more values than this are cut into about this many bins."""
 MOST_CELLS = 64
-"""Labels beyond the real table's most common share the last cell."""
+"""Labels beyond the most common share the last cell."""
+FINE_BINS, MOST_EXACT = 64, 256
+"""Where what is alike must not be lumped: more bins, and none for columns with few values."""
 
 
 Codes = Mapping[str, NDArray[np.integer]]
@@ -30,13 +32,17 @@ class Cells:
     cuts: Mapping[str, NDArray[np.float64]]
 
     @classmethod
-    def of(cls, tables: Tables, guide: Rows | None = None) -> "Cells":
-        """Cells for the columns of these tables; `guide` is the real table by default."""
+    def of(cls, tables: Tables, guide: Rows | None = None, *, fine: bool = False) -> "Cells":
+        """Cells for the columns of these tables; `guide` is the real table by default.
+
+        Fine cells hold every label by itself, and numbers with few values too.
+        """
         guide = tables.real if guide is None else guide
-        cuts = {name: _cuts(values) for name, values in guide.numbers.items()}
+        bins, exact = (FINE_BINS, MOST_EXACT) if fine else (BINS, BINS)
+        cuts = {name: _cuts(values, bins, exact) for name, values in guide.numbers.items()}
         sizes = {}
         for column in tables.columns:
-            labels = min(len(column.labels), MOST_CELLS)
+            labels = len(column.labels) if fine else min(len(column.labels), MOST_CELLS)
             # One more than the bins, for missing numbers.
             sizes[column.name] = len(cuts[column.name]) + 2 if column.sort.counted else labels
         return cls(sizes, cuts)
@@ -70,17 +76,17 @@ def joint(codes: Codes, names: Collection[str]) -> NDArray[np.int64]:
     return key
 
 
-def _cuts(numbers: NDArray[np.float64]) -> NDArray[np.float64]:
+def _cuts(numbers: NDArray[np.float64], bins: int, exact: int) -> NDArray[np.float64]:
     """Where to cut; a value that fills a quantile by itself gets a cell of its own.
 
-    >>> _cuts(np.array([0.0] * 90 + list(range(1, 40))))[:2]
+    >>> _cuts(np.array([0.0] * 90 + list(range(1, 40))), 16, 16)[:2]
     array([5.e-324, 7.e+000])
     """
     known = numbers[~np.isnan(numbers)]
-    values = np.unique(known)
-    if len(values) <= BINS:
+    values, counts = np.unique(known, return_counts=True)
+    if len(values) <= exact:
         return values[1:]
-    quantiles = np.quantile(known, np.arange(1, BINS) / BINS, method="inverted_cdf")
-    cuts, counts = np.unique(quantiles, return_counts=True)
-    after = np.nextafter(cuts[counts > 1], np.inf)
-    return np.unique(np.concatenate([cuts, after]))[int(cuts[0] == values[0]) :]
+    quantiles = np.quantile(known, np.arange(1, bins) / bins, method="inverted_cdf")
+    atoms = values[counts * bins >= len(known)]
+    cuts = np.unique(np.concatenate([quantiles, atoms, np.nextafter(atoms, np.inf)]))
+    return np.asarray(cuts[(cuts > values[0]) & (cuts <= values[-1])])

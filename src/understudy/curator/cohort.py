@@ -49,19 +49,22 @@ def choose(
     """A cohort of at most so many members and non-members; or why there is none.
 
     With `persons`, of the real and the test rows: a person's rows are on one side of every split,
-    and only one of them is attacked.
+    and only one of them is attacked. Test rows of a real row's person are left aside: they are
+    members in disguise.
     """
     if tables.test is None:
         return "no test table was given (--test), so nobody is known to be a non-member"
     owners = persons or (np.arange(tables.real.count), np.arange(tables.test.count))
     real, test = row_keys([tables.real, tables.test])
     counts = np.bincount(np.concatenate([real, test]))
+    stranger = ~np.isin(owners[1], owners[0]) if persons else np.ones(len(test), bool)
     lone = counts[real] == 1, counts[test] == 1
     # Half of the persons stay out: of the real table to stand in for a release that leaks
     # nothing, of the test table as the reference.
     members, _ = _attacked(owners[0], lone[0], rows, rng)
     rest = np.flatnonzero(~np.isin(owners[0], owners[0][members]))
-    non_members, reference = _attacked(owners[1], lone[1], rows, rng)
+    non_members, reference = _attacked(owners[1], lone[1] & stranger, rows, rng)
+    reference = reference[stranger[reference]]
     if min(len(members), len(non_members), len(reference)) < FEWEST:
         return (
             f"attacks need {FEWEST} members, {FEWEST} non-members and a reference, all without an "

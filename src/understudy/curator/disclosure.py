@@ -34,7 +34,7 @@ class Disclosure:
 
 def judge(tables: Tables, rng: np.random.Generator, eta: float = ETA) -> Disclosure:
     """Look for copies, near rows and near numbers."""
-    results = [*_copies(tables)]
+    results = [*_copies(tables), *_shared_names(tables)]
     space = Space.of(tables, tables.real)
     real = space.points(tables.real)
     ours = space.points(_some(tables.synthetic, rng))
@@ -81,6 +81,20 @@ def _copies(tables: Tables) -> list[Result]:
     ]
 
 
+def _shared_names(tables: Tables) -> list[Result]:
+    """Names and ids are not compared otherwise, and must not be copied."""
+    results = []
+    for column, (synthetic, test) in tables.shared_names.items():
+        name = f"synthetic values of {column} that occur in the real table"
+        rows = tables.synthetic.count
+        results.append(share(name, synthetic, rows, Direction.NONE, f"{rows:,} rows"))
+        if tables.test is not None:
+            name = f"test values of {column} that occur in the real table (for comparison)"
+            rows = tables.test.count
+            results.append(share(name, test, rows, Direction.NONE, f"{rows:,} rows"))
+    return results
+
+
 def _middle(name: str, distances: Distances) -> Result:
     """The median distance, with an interval from order statistics."""
     read = f"{len(distances):,} rows"
@@ -116,18 +130,18 @@ def _nearer(
 def _intervals(tables: Tables, space: Space, rng: np.random.Generator, eta: float) -> list[Result]:
     """LID where no row has a counterpart of its own: the nearest synthetic row stands for it."""
     name = f"rows with a number within {eta:g} of its range of the nearest synthetic row (LID)"
-    if not tables.real.numbers or not tables.synthetic.count or not tables.real.count:
-        why = "there are no columns of numbers, or no rows"
+    ranges = {
+        column: width
+        for column, values in tables.real.numbers.items()
+        if np.isfinite(values).any() and (width := float(np.nanmax(values) - np.nanmin(values)))
+    }
+    if not ranges or not tables.synthetic.count:
+        why = "no column of numbers varies, or there are no rows"
         return [absent(name, Direction.NONE, f"{tables.real.count:,} real rows", why)]
     synthetic = space.points(tables.synthetic)
-    ranges = {
-        column: float(np.nanmax(values) - np.nanmin(values)) or 1.0
-        for column, values in tables.real.numbers.items()
-        if np.isfinite(values).any()
-    }
     results = []
     for which, rows in (("real", tables.real), ("test", tables.test)):
-        if rows is None or not rows.count or not ranges:
+        if rows is None or not rows.count:
             continue
         some = _some(rows, rng)
         place = neighbours(space.points(some), synthetic, 1)[1][:, 0]

@@ -14,7 +14,7 @@ from understudy.column import Role
 from understudy.curator import attacks, disclosure, fairness, fidelity, task
 from understudy.curator.align import align
 from understudy.curator.attacks import Attacks
-from understudy.curator.cells import Cells
+from understudy.curator.cells import Cells, Codes
 from understudy.curator.cohort import FEWEST, choose
 from understudy.curator.disclosure import Disclosure
 from understudy.curator.fairness import GroupGaps, IndependenceTest
@@ -28,8 +28,9 @@ from understudy.curator.source import read_rows
 from understudy.curator.tables import Tables
 from understudy.curator.target import Target
 from understudy.curator.task import Task
+from understudy.curator.trials import Trial, run_trials
 from understudy.encode import Encoding
-from understudy.errors import BadInput
+from understudy.errors import BadInput, listed
 from understudy.knowledge import Independence
 from understudy.privacy.unit import Replacement
 from understudy.release import Release, load
@@ -76,7 +77,8 @@ class Promise:
 
     def __post_init__(self) -> None:
         if not self.epsilon > 0 or not 0 <= self.delta < 1:
-            msg = f"A promise needs epsilon > 0 and delta in [0, 1), not {self.epsilon}, {self.delta}."
+            given = f"{self.epsilon} and {self.delta}"
+            msg = f"A promise needs epsilon above 0 and delta from 0 to below 1, not {given}."
             raise BadInput(msg)
 
 
@@ -108,9 +110,14 @@ def evaluate(  # noqa: PLR0913 - one per choice
     repeated; every draw here is seeded, so the same call gives the same numbers. `person` is the
     column that tells persons apart, where they have several rows: splits keep them together.
     """
-    _check_counts(seeds, attack_rows)
-    tell("Reading the tables")
+    _check_choices(learners, seeds, attack_rows)
     release = _release(synthetic)
+    if target is None and release is not None:
+        target = release.schema.target
+    if target is None and (task_kind is not None or positive is not None):
+        msg = "A kind of task and a positive class need the column to predict: --target."
+        raise BadInput(msg)
+    tell("Reading the tables")
     stored = {"real": read_rows(real, text_encoding=text_encoding)}
     stored["synthetic"] = (
         read_rows(synthetic, text_encoding=text_encoding) if release is None else release.table
@@ -118,17 +125,24 @@ def evaluate(  # noqa: PLR0913 - one per choice
     if test is not None:
         stored["test"] = read_rows(test, text_encoding=text_encoding)
     if release is not None:
+        if promise is not None:
+            msg = "The release states its own promise. Leave --epsilon and --delta away."
+            raise BadInput(msg)
+        promise = _promise(release)
         schema = release.schema if schema is None else schema
-        promise = _promise(release) if promise is None else promise
-        target = release.schema.target if target is None else target
         person = _person(release) if person is None else person
     owners = None if person is None else persons_of([stored["real"], *_test(stored)], person)
+    named = {
+        *([] if target is None else [target]),
+        *(n for one in independent for n in one.columns),
+    }
     tables = align(
         stored["real"],
         stored["synthetic"],
         stored.get("test"),
         schema=schema,
         without={*without, *([] if person is None else [person])},
+        named=named,
     )
     for one in independent:
         one.check(tables.names)
@@ -139,7 +153,7 @@ def evaluate(  # noqa: PLR0913 - one per choice
     trials = []
     if aim is not None:
         of_real = None if owners is None else owners[0]
-        trials = task.run_trials(tables, aim, learners, seeds, tell, of_real)
+        trials = run_trials(tables, aim, learners, seeds, tell, of_real)
     cells = Cells.of(tables)
     rng = np.random.default_rng(0)
     return Evaluation(
@@ -148,10 +162,10 @@ def evaluate(  # noqa: PLR0913 - one per choice
         left_out=tables.left_out,
         task=None if aim is None else task.judge(tables, aim, trials),
         fidelity=fidelity.judge(tables, rng, tell),
-        independence=tuple(_independence_tests(tables, cells, independent, rng)),
-        gaps=tuple(_gaps(tables, cells, schema, independent, trials)),
+        independence=tuple(_independence_tests(tables, release, stored, independent, rng)),
+        gaps=tuple(_gaps(tables, cells, schema, independent, trials, rng)),
         attacks=_attacks(
-            tables, _published(release, stored), owners, promise, attack_rows, rng, tell
+            tables, _published(tables, release, stored), owners, promise, attack_rows, rng, tell
         ),
         disclosure=disclosure.judge(tables, rng),
         second_opinion=_second_opinion(tables, aim, anonymeter, rng, tell),
@@ -159,7 +173,10 @@ def evaluate(  # noqa: PLR0913 - one per choice
     )
 
 
-def _check_counts(seeds: int, attack_rows: int) -> None:
+def _check_choices(learners: Sequence[Learner], seeds: int, attack_rows: int) -> None:
+    if not learners:
+        msg = f"Name at least one model: {listed(Learner)}."
+        raise BadInput(msg)
     if seeds < 1:
         msg = f"The task is repeated {seeds} times; it must be at least once."
         raise BadInput(msg)
@@ -196,29 +213,43 @@ def _test(stored: dict[str, pa.Table]) -> list[pa.Table]:
 
 
 def _independence_tests(
-    tables: Tables, cells: Cells, independent: Sequence[Independence], rng: np.random.Generator
+    tables: Tables,
+    release: Release | None,
+    stored: dict[str, pa.Table],
+    independent: Sequence[Independence],
+    rng: np.random.Generator,
 ) -> list[IndependenceTest]:
-    sides = {"synthetic": tables.synthetic, "real": tables.real}
+    """In the cells of the release, which are those that it can keep an independence in."""
+    sides: dict[str, Codes]
+    if release is not None:
+        encoding = Encoding(release.schema).only(tables.names)
+        sides = {name: encoding.codes(stored[name]) for name in ("synthetic", "real")}
+    else:
+        fine = Cells.of(tables, fine=True)
+        sides = {"synthetic": fine.codes(tables.synthetic), "real": fine.codes(tables.real)}
     return [
-        fairness.independence_test(rows, name, cells, one, rng)
+        fairness.independence_test(codes, name, one, rng)
         for one in independent
-        for name, rows in sides.items()
+        for name, codes in sides.items()
     ]
 
 
-def _gaps(
+def _gaps(  # noqa: PLR0913, PLR0917 - what gaps are made of
     tables: Tables,
     cells: Cells,
     schema: Schema | None,
     independent: Sequence[Independence],
-    trials: Sequence[task.Trial],
+    trials: Sequence[Trial],
+    rng: np.random.Generator,
 ) -> list[GroupGaps]:
     """Gaps between the groups of every set of protected columns."""
     groups = {one.protected for one in independent}
     if schema is not None:
         groups |= {(c.name,) for c in schema if c.role is Role.PROTECTED}
     known = sorted(names for names in groups if set(names) <= set(tables.names))
-    return [gap for names in known if trials for gap in fairness.judge_groups(cells, names, trials)]
+    return [
+        gap for names in known if trials for gap in fairness.judge_groups(cells, names, trials, rng)
+    ]
 
 
 def _attacks(  # noqa: PLR0913, PLR0917 - what attackers know
@@ -256,18 +287,21 @@ def _second_opinion(
     return anonymeter_risks(tables, target, python, rng)
 
 
-def _published(release: Release | None, stored: dict[str, pa.Table]) -> attacks.Published | None:
-    """The marginals that the release's own model file tells."""
+def _published(
+    tables: Tables, release: Release | None, stored: dict[str, pa.Table]
+) -> attacks.Published | None:
+    """The marginals that the release's own model file tells, of columns that are compared."""
     if release is None or "test" not in stored:
         return None
     marginals = tuple(
         KnownMarginal.measured(m.clique, m.values, m.scale)
         for m in release.model.measurements
-        if m.clique  # the number of rows speaks for none of them
+        # The number of rows speaks for none of them.
+        if m.clique and set(m.clique) <= set(tables.names)
     )
     if not marginals:
         return None
-    encoding = Encoding(release.schema)
+    encoding = Encoding(release.schema).only(tables.names)
     real, test = encoding.codes(stored["real"]), encoding.codes(stored["test"])
     return attacks.Published(marginals, real, test, dict(encoding.domain.sizes))
 

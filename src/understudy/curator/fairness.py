@@ -4,16 +4,16 @@ An independence in the rows does not make a model's errors even, nor the other w
 """
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
 
-from understudy.curator.cells import Cells, joint
+from understudy.curator.cells import Cells, Codes, joint
 from understudy.curator.result import Direction, Result, absent, around, resampled
 from understudy.curator.scores import ClassPredictions, mean_where
-from understudy.curator.tables import Rows, distinct
-from understudy.curator.task import BASELINE, Trial
+from understudy.curator.tables import distinct
+from understudy.curator.trials import BASELINE, Predictions, Trial
 from understudy.curator.weighted import Values, Weights
 from understudy.knowledge import Independence
 
@@ -23,7 +23,8 @@ _MOST_BINS = 2**22
 _MOST_DEALT = 2 * 10**7
 """Values dealt in all permutations together."""
 FEWEST = 30
-"""Groups with fewer test rows are left out: their rates are mostly chance."""
+"""Groups with fewer rows, of a class, are left out: their rates are mostly chance."""
+_DEALS = 200
 
 Places = NDArray[np.int64]
 
@@ -64,24 +65,24 @@ def information(outcome: Places, protected: Places, given: Places) -> float:
 
 
 def independence_test(
-    rows: Rows,
-    table: str,
-    cells: Cells,
-    independence: Independence,
-    rng: np.random.Generator,
+    codes: Codes, table: str, independence: Independence, rng: np.random.Generator
 ) -> IndependenceTest:
-    """Test an independence in a table's rows, by permutations within strata."""
-    codes = cells.codes(rows)
+    """Test an independence in a table's rows, by permutations within strata.
+
+    Strata are rows with equal codes in all given columns: where codes are bins, what hangs
+    together within a bin counts against the independence.
+    """
     sides = (independence.outcome, independence.protected, independence.given)
     outcome, protected, given = (joint(codes, names) for names in sides)
-    read = f"{rows.count:,} {table} rows, in {len(np.unique(given)):,} strata"
+    rows = len(outcome)
+    read = f"{rows:,} {table} rows, in {len(np.unique(given)):,} strata"
     name = f"conditional mutual information, {independence}"
-    if not rows.count:
+    if not rows:
         nothing = absent(name, Direction.LOWER, read, "there are no rows")
         return IndependenceTest(str(independence), table, nothing, 0.0, 0.0, 1.0)
     strata = _Strata.of(outcome, given)
     value = strata.information(protected)
-    permutations = int(np.clip(_MOST_DEALT // rows.count, _FEWEST_PERMUTATIONS, PERMUTATIONS))
+    permutations = int(np.clip(_MOST_DEALT // rows, _FEWEST_PERMUTATIONS, PERMUTATIONS))
     dealt = np.array([strata.information(d) for d in strata.deals(protected, permutations, rng)])
     expected, limit = float(dealt.mean()), float(np.quantile(dealt, 0.95))
     # Deals are compared with a margin for rounding, else equal tables count as different.
@@ -93,6 +94,7 @@ def independence_test(
         Direction.LOWER,
         read,
         within=(0.0, np.inf),
+        chance=expected,
         note=f"in nats; about {expected:.3g} if the independence held",
     )
     p_value = (1 + as_much) / (1 + permutations)
@@ -100,33 +102,31 @@ def independence_test(
 
 
 def judge_groups(
-    cells: Cells,
-    groups: Sequence[str],
-    trials: Sequence[Trial],
+    cells: Cells, groups: Sequence[str], trials: Sequence[Trial], rng: np.random.Generator
 ) -> Iterator[GroupGaps]:
     """Gaps between groups, for every model of the task."""
+    named = ", ".join(groups)
+    read = f"predictions for {trials[0].test.count:,} rows"
+    kinds = (f"demographic parity gap ({named})", f"equalized odds gap ({named})")
     for model, trained_on in trials[0].predictions:
         if model in BASELINE.values():
             continue  # it treats everybody alike
-        parity, odds, small = [], [], False
-        for trial in trials:
-            made = trial.predictions[model, trained_on]
-            if isinstance(made, ClassPredictions):
-                members = list(_groups(cells, trial.test, groups))
-                small = small or any(g.sum() < FEWEST for g in members)
-                members = [g for g in members if g.sum() >= FEWEST]
-                parity.append(_gap(made, members, trial.weights, None))
-                odds.append(_gap(made, members, trial.weights, made.truth))
-        read = f"predictions for {trials[0].test.count:,} rows"
-        note = f"groups of fewer than {FEWEST} rows left out" if small else ""
-        named = ", ".join(groups)
-        yield GroupGaps(
-            model,
-            trained_on,
-            named,
-            _told(f"demographic parity gap ({named})", parity, read, note),
-            _told(f"equalized odds gap ({named})", odds, read, note),
-        )
+        made = [trial.predictions[model, trained_on] for trial in trials]
+        told = []
+        for kind in kinds:
+            runs = [
+                _gap(
+                    one,
+                    joint(cells.codes(trial.test), groups),
+                    trial.weights,
+                    rng,
+                    kind == kinds[1],
+                )
+                for one, trial in zip(made, trials, strict=True)
+                if isinstance(one, ClassPredictions)
+            ]
+            told.append(_told(kind, runs, made[0], read))
+        yield GroupGaps(model, trained_on, named, told[0], told[1])
 
 
 @dataclass(frozen=True, eq=False)
@@ -187,47 +187,57 @@ def _logs(places: Places) -> NDArray[np.float64]:
     return np.asarray(np.log(np.bincount(ranked))[ranked])
 
 
-def _groups(cells: Cells, rows: Rows, names: Sequence[str]) -> Iterator[NDArray[np.bool_]]:
-    place = joint(cells.codes(rows), names)
-    for group in np.unique(place):
-        yield place == group
-
-
 def _gap(
     made: ClassPredictions,
-    groups: Sequence[NDArray[np.bool_]],
+    groups: Places,
     weights: Weights,
-    truth: NDArray[np.int64] | None,
-) -> Values:
-    """The largest difference between groups in how often a class is predicted.
+    rng: np.random.Generator,
+    within_classes: bool,  # noqa: FBT001 - named at the one call
+) -> tuple[Values, float]:
+    """The largest difference between groups in how often a class is predicted; and by chance.
 
-    With `truth`, among rows of one true class; groups without such rows say nothing about it.
+    Within classes, among rows of one true class. Groups with few of these rows say nothing.
     """
-    largest = np.full(len(weights), np.nan)
-    if len(groups) < 2:  # noqa: PLR2004 - a gap is between two
-        return largest
-    everyone = np.ones(len(made.predicted), bool)
-    among = [everyone] if truth is None else [truth == k for k in np.unique(made.truth)]
+    everyone = [np.ones(len(groups), bool)]
+    among = [made.truth == k for k in np.unique(made.truth)] if within_classes else everyone
+    largest, by_chance = np.full(len(weights), np.nan), np.full(_DEALS, np.nan)
     for rows in among:
+        members = [rows & (groups == group) for group in np.unique(groups)]
+        members = [member for member in members if member.sum() >= FEWEST]
+        if len(members) < 2:  # noqa: PLR2004 - a gap is between two
+            continue
         for k in np.unique(made.predicted):
-            rates = [mean_where(made.predicted == k, rows & group, weights) for group in groups]
-            spread = _spread(np.array(rates))
-            largest = np.fmax(largest, spread)
-    return largest
+            said = made.predicted == k
+            rates = np.array([mean_where(said, member, weights) for member in members])
+            largest = np.fmax(largest, rates.max(axis=0) - rates.min(axis=0))
+            by_chance = np.fmax(by_chance, _dealt_gaps(said, members, rng))
+    return largest, float(by_chance.mean())
 
 
-def _spread(rates: NDArray[np.float64]) -> Values:
-    """By weighting, the largest rate less the smallest; NaN with fewer than two."""
-    known = ~np.isnan(rates)
-    high = np.where(known, rates, -np.inf).max(axis=0)
-    low = np.where(known, rates, np.inf).min(axis=0)
-    return np.where(known.sum(axis=0) > 1, high - low, np.nan)
+def _dealt_gaps(
+    said: NDArray[np.bool_], members: Sequence[NDArray[np.bool_]], rng: np.random.Generator
+) -> Values:
+    """The same difference where rows are dealt out to the groups at random."""
+    sizes = np.array([member.sum() for member in members])
+    yes = int((said & np.any(members, axis=0)).sum())
+    drawn = rng.multivariate_hypergeometric(sizes, yes, size=_DEALS)
+    rates = drawn / sizes
+    return np.asarray(rates.max(axis=1) - rates.min(axis=1))
 
 
-def _told(name: str, runs: Sequence[Values], read: str, note: str) -> Result:
+def _told(
+    name: str, runs: Sequence[tuple[Values, float]], first: Predictions | str, read: str
+) -> Result:
     if not runs:
-        why = "gaps are told for classes, and the target is a number"
+        why = first if isinstance(first, str) else "gaps are told for classes, not for numbers"
         return absent(name, Direction.LOWER, read, why)
-    values = np.concatenate([[np.mean([run[0] for run in runs])], *(run[1:] for run in runs)])
-    why = "fewer than two groups have enough rows"
-    return resampled(name, values, Direction.LOWER, read, absent=why, note=note)
+    value = np.mean([gaps[0] for gaps, _ in runs])
+    values = np.concatenate([[value], *(gaps[1:] for gaps, _ in runs)])
+    why = f"fewer than two groups have {FEWEST} rows"
+    chance = float(np.mean([by_chance for _, by_chance in runs]))
+    note = f"about {chance:.3g} by chance alone; groups of fewer than {FEWEST} rows left out"
+    told = resampled(name, values, Direction.LOWER, read, absent=why, note=note)
+    if told.low is None:
+        return told
+    # The lower end allows for chance, which gives differences but never takes any.
+    return replace(told, low=max(0.0, told.low - chance))

@@ -2,7 +2,8 @@
 
 Every number is a mean of differences, and a row's weight on it is its derivative; from these the
 standard error follows, of the sampling of both tables' rows. Differences cannot be negative, so
-two samples of one population differ too: the floor says by how much.
+two samples of one population differ too: `chance` says by how much, and an interval's lower end
+allows for it.
 """
 
 from collections.abc import Callable, Sequence
@@ -11,6 +12,8 @@ from itertools import combinations
 from math import comb
 
 import numpy as np
+from numpy.typing import NDArray
+from scipy.stats import binom
 
 from understudy.curator.cells import BINS, Cells, Codes, places
 from understudy.curator.moments import MomentErrors, compare_moments
@@ -22,8 +25,13 @@ from understudy.domain import Clique
 ORDERS = (1, 2, 3)
 MOST_SETS = {1: 10_000, 2: 5000, 3: 2000}
 """By order: of more sets of columns than this, a random choice is compared."""
-SMOOTHING = 0.5
-"""Added to every cell's count before KL divergences."""
+SMOOTHING = 1.0
+"""Rows added to both tables before KL divergences, spread evenly over a marginal's cells.
+
+So a smaller marginal is smoothed as the larger one that it is a part of, and never diverges more.
+"""
+_DEALS = 60
+"""So many marginals of each order are dealt anew, to see what KL divergence chance gives."""
 
 _WORST = 20
 """So many of the worst triples are told one by one."""
@@ -45,6 +53,8 @@ class MarginalErrors:
     """The mean Kullback-Leibler divergence of the synthetic from the real marginals, in nats."""
     floor: float
     """The total variation distance that two samples of one population would show, about."""
+    divergence_floor: float
+    """The same of the divergence."""
     worst: Clique
     worst_distance: Result
     distances: tuple[tuple[Clique, float], ...]
@@ -77,7 +87,7 @@ def judge(
     if cells.cuts:
         notes.append(f"Numbers were cut at the real rows' quantiles, into about {BINS} bins.")
     if constant:
-        notes.append(f"Constant, and so without moments: {', '.join(constant)}.")
+        notes.append(f"Constant or never there, and so without moments: {', '.join(constant)}.")
     return Fidelity(tuple(marginals), tuple(moments), tuple(notes))
 
 
@@ -93,28 +103,24 @@ class _Difference:
     floor: float
 
     @classmethod
-    def of(cls, clique: Clique, sizes: Sequence[int], sides: Sides) -> "_Difference":
+    def of(
+        cls, clique: Clique, sizes: Sequence[int], sides: Sides, chance: NDArray[np.float64]
+    ) -> "_Difference":
         real, synthetic = (places(clique, codes, sizes) for codes in sides)
         total = int(np.prod(sizes))
-        p, q = (np.bincount(place, minlength=total) / len(place) for place in (real, synthetic))
+        counts = [np.bincount(place, minlength=total) for place in (real, synthetic)]
+        p, q = counts[0] / len(real), counts[1] / len(synthetic)
         signs = np.sign(p - q) / 2
-        rows = np.array([len(real), len(synthetic)])
-        smooth = [
-            (share * n + SMOOTHING) / (n + SMOOTHING * total)
-            for share, n in zip((p, q), rows, strict=True)
-        ]
+        smooth = [(count + SMOOTHING / total) / (count.sum() + SMOOTHING) for count in counts]
         quotient = smooth[0] / smooth[1]
         logs = np.log(quotient)
-        # Two samples of one population differ in a cell like a normal number of this deviation.
-        pooled = (p * rows[0] + q * rows[1]) / rows.sum()
-        deviation = np.sqrt(pooled * (1 - pooled) * (1 / rows).sum())
         return cls(
             clique,
-            float(np.abs(p - q).sum() / 2),
+            min(1.0, float(np.abs(p - q).sum() / 2)),  # rounding may add a little
             RowWeights(signs[real], -signs[synthetic]),
             float(smooth[0] @ logs),
             RowWeights(logs[real], -quotient[synthetic]),
-            float(np.sqrt(2 / np.pi) * deviation.sum() / 2),
+            float(chance[counts[0] + counts[1]].sum() / 2),
         )
 
 
@@ -128,8 +134,13 @@ def _marginals(
     distances: dict[Clique, float] = {}
     divergence = floor = 0.0
     worst: _Difference | None = None
+    chance = _chance(*rows)
+
+    def difference(clique: Clique, of: Sides) -> _Difference:
+        return _Difference.of(clique, [cells.sizes[name] for name in clique], of, chance)
+
     for clique in sets:
-        one = _Difference.of(clique, [cells.sizes[name] for name in clique], sides)
+        one = difference(clique, sides)
         distances[clique] = one.distance
         on_distance.add(one.on_distance)
         on_divergence.add(one.on_divergence)
@@ -139,6 +150,9 @@ def _marginals(
             worst = one
     assert worst is not None  # noqa: S101 - there is a column, and so a set of them
     every = comb(len(names), order)
+    dealt = _dealt(sides, rng)
+    some = [sets[k] for k in rng.permutation(len(sets))[:_DEALS]]
+    divergence_floor = float(np.mean([difference(clique, dealt).divergence for clique in some]))
     which = f"{every:,}" if len(sets) == every else f"{len(sets):,} of {every:,}"
     what = f"{read}, {which} marginals of {_columns(order)}"
     whole = (0.0, 1.0)
@@ -153,6 +167,7 @@ def _marginals(
             Direction.LOWER,
             what,
             within=whole,
+            chance=floor,
             note=f"two samples of one population would show about {floor:.3g}",
         ),
         around(
@@ -162,9 +177,12 @@ def _marginals(
             Direction.LOWER,
             what,
             within=(0.0, np.inf),
-            note=f"real from synthetic, in nats; {SMOOTHING} added to every cell's count",
+            chance=divergence_floor,
+            note="of real from synthetic, in nats, after one row more in each table, spread "
+            f"evenly over all cells; by chance about {divergence_floor:.3g}",
         ),
         floor,
+        divergence_floor,
         worst.clique,
         around(
             f"worst {order}-way total variation ({', '.join(worst.clique)})",
@@ -173,9 +191,32 @@ def _marginals(
             Direction.LOWER,
             what,
             within=whole,
+            chance=worst.floor,
         ),
         tuple(ranked if order < ORDERS[-1] else ranked[:_WORST]),
     )
+
+
+def _chance(real: int, synthetic: int) -> NDArray[np.float64]:
+    """By how many rows share a cell, the difference of shares that chance alone gives it.
+
+    Dealt out to two tables, a cell's rows split like a binomial number; by de Moivre, its mean
+    deviation is 2(1 − p)m·P(m), with m the first whole number above the mean.
+    """
+    p = real / (real + synthetic)
+    rows = np.arange(real + synthetic + 1)
+    above = np.floor(rows * p) + 1
+    deviation = 2 * (1 - p) * above * binom.pmf(above, rows, p)
+    return np.asarray(deviation * (1 / real + 1 / synthetic))
+
+
+def _dealt(sides: Sides, rng: np.random.Generator) -> Sides:
+    """Two tables of the same sizes, out of the rows of both."""
+    rows = [len(next(iter(codes.values()))) for codes in sides]
+    order = rng.permutation(sum(rows))
+    both = {name: np.concatenate([codes[name] for codes in sides])[order] for name in sides[0]}
+    first = {name: codes[: rows[0]] for name, codes in both.items()}
+    return first, {name: codes[rows[0] :] for name, codes in both.items()}
 
 
 def _columns(order: int) -> str:

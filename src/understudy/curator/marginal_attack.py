@@ -71,7 +71,7 @@ def marginal_scores(
         noise = np.where(inside, marginal.scale[at], 0.0)
         in_reference = np.bincount(known, minlength=max(cells, int(place.max(initial=0)) + 1))
         total = max(float(marginal.counts.sum()), 1.0)
-        expected = total * (in_reference[place] + 0.5) / (len(known) + 1.0)
+        expected = total * (in_reference[place] + 0.5) / (len(known) + 0.5 * cells)
         variance = np.square(noise) + expected * (1 + total / max(len(known), 1))
         score += (counted - expected - 0.5) / variance
     return score

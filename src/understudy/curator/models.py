@@ -22,11 +22,15 @@ from sklearn.neural_network import MLPClassifier, MLPRegressor
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import OneHotEncoder, StandardScaler
 from sklearn.svm import LinearSVC, LinearSVR
+from threadpoolctl import threadpool_limits
 
 from understudy.curator.tables import Rows
 from understudy.errors import BadInput, listed
 
 Matrix = NDArray[np.float64]
+_MANY_ROWS = 20_000
+MOST_LABELS = 250
+"""The rarest of more labels are one to the models; boosting takes no more than 255."""
 
 
 class Learner(StrEnum):
@@ -77,11 +81,25 @@ class Inputs:
     numbers: tuple[str, ...]
     labels: tuple[str, ...]
 
-    def matrix(self, rows: Rows) -> Matrix:
-        """A line per row: numbers with NaN for missing, then codes of labels."""
-        columns = [rows.numbers[name] for name in self.numbers]
-        columns += [rows.codes[name].astype(np.float64) for name in self.labels]
-        return np.column_stack(columns) if columns else np.zeros((rows.count, 1))
+    def __bool__(self) -> bool:
+        return bool(self.numbers or self.labels)
+
+    def matrices(self, train: Rows, test: Rows) -> tuple[Matrix, Matrix]:
+        """A line per row: numbers with NaN for missing, then codes of labels.
+
+        A column without any number to train on tells nothing, and is 0 everywhere.
+        """
+        told = [not np.isnan(train.numbers[name]).all() for name in self.numbers]
+
+        def matrix(rows: Rows) -> Matrix:
+            columns = [
+                rows.numbers[name] if known else np.zeros(rows.count)
+                for name, known in zip(self.numbers, told, strict=True)
+            ]
+            columns += [np.minimum(rows.codes[name], MOST_LABELS - 1.0) for name in self.labels]
+            return np.column_stack(columns)
+
+        return matrix(train), matrix(test)
 
     @property
     def _number_places(self) -> Sequence[int]:
@@ -129,9 +147,10 @@ class Inputs:
     def regressor(self, learner: Learner, seed: int, *, hold_back: bool) -> Any:  # noqa: ANN401 - as above
         """A model of a number."""
         if learner is Learner.BOOSTING:
-            return HistGradientBoostingRegressor(
+            boosting = HistGradientBoostingRegressor(
                 categorical_features=list(self._label_places) or None, random_state=seed
             )
+            return _of_ordinary_size(boosting)
         heads = {
             Learner.LOGISTIC: Ridge,
             Learner.SVM: lambda: LinearSVR(random_state=seed),
@@ -139,14 +158,21 @@ class Inputs:
                 hidden_layer_sizes=(64,), max_iter=200, early_stopping=hold_back, random_state=seed
             ),
         }
-        model = make_pipeline(self._prepared(), heads[learner]())
-        # Losses with a fixed margin or step want a target of ordinary size.
-        return TransformedTargetRegressor(model, transformer=StandardScaler())
+        return _of_ordinary_size(make_pipeline(self._prepared(), heads[learner]()))
+
+
+def _of_ordinary_size(model: Any) -> Any:  # noqa: ANN401 - as above
+    """Losses with a fixed margin or step, or in single precision, want an ordinary target."""
+    return TransformedTargetRegressor(model, transformer=StandardScaler(), check_inverse=False)
 
 
 @contextmanager
-def fitting() -> Iterator[None]:
-    """A model that stops before it has converged is still a reader's model."""
-    with warnings.catch_warnings():
+def fitting(rows: int) -> Iterator[None]:
+    """A model that stops before it has converged is still a reader's model.
+
+    Threads that wait for each other cost more than they gain on few rows.
+    """
+    threads = 1 if rows < _MANY_ROWS else None
+    with warnings.catch_warnings(), threadpool_limits(threads):
         warnings.simplefilter("ignore", ConvergenceWarning)
         yield

@@ -11,6 +11,10 @@ from understudy.curator.result import Direction, Result, absent, around
 from understudy.curator.row_weights import RowWeights
 from understudy.curator.tables import Tables
 
+_FAR = 1e50
+"""Numbers further out, in real deviations, are moved here: fourth powers must stay finite."""
+_BY_CHANCE = float(np.sqrt(2 / np.pi))
+"""The mean distance from 0 of a normal number, in standard deviations."""
 Moment = Callable[..., tuple[float, NDArray[np.float64]]]
 """From columns to a value, and how much each row weighs on it."""
 Sides = Sequence[dict[str, NDArray[np.float64]]]
@@ -26,19 +30,26 @@ class MomentErrors:
     """The mean absolute difference."""
     worst: tuple[str, ...]
     worst_difference: Result
+    floor: float
+    """The difference that two samples of one population would show, about."""
 
 
 def compare_moments(tables: Tables, read: str) -> tuple[list[MomentErrors], list[str]]:
     """All kinds of moments; and the columns that have none, because they do not vary."""
     scales, constant = {}, []
     for name, numbers in tables.real.numbers.items():
-        spread = float(np.nanstd(numbers)) if np.isfinite(numbers).any() else 0.0
-        if spread > 0 and np.isfinite(tables.synthetic.numbers[name]).any():
-            scales[name] = (float(np.nanmean(numbers)), spread)
+        known = numbers[~np.isnan(numbers)]
+        told = not np.isnan(tables.synthetic.numbers[name]).all()
+        # Not by the deviation, which rounding makes of equal numbers too.
+        if told and known.size and known.min() < known.max():
+            scales[name] = (float(known.mean()), float(known.std()))
         else:
             constant.append(name)
     sides = [
-        {name: (side.numbers[name] - m) / s for name, (m, s) in scales.items()}
+        {
+            name: np.clip((side.numbers[name] - m) / s, -_FAR, _FAR)
+            for name, (m, s) in scales.items()
+        }
         for side in (tables.real, tables.synthetic)
     ]
     alone, pairs = [(name,) for name in scales], list(combinations(scales, 2))
@@ -58,9 +69,9 @@ def _compared(
     name = f"{kind} difference"
     if not items:
         nothing = absent(name, Direction.LOWER, read, "too few columns of numbers vary")
-        return MomentErrors(kind, nothing, (), nothing)
+        return MomentErrors(kind, nothing, (), nothing, 0.0)
     weight = RowWeights.none(*(len(side[items[0][0]]) for side in sides))
-    total = 0.0
+    total = chance = 0.0
     worst: tuple[float, float, tuple[str, ...]] = (-1.0, 0.0, ())
     for names in items:
         (real, on_real), (ours, on_ours) = (moment(*(side[n] for n in names)) for side in sides)
@@ -68,17 +79,21 @@ def _compared(
         one = RowWeights(-sign * on_real, sign * on_ours)
         weight.add(one)
         total += abs(ours - real)
+        chance += _BY_CHANCE * one.error()
         if abs(ours - real) > worst[0]:
             worst = (abs(ours - real), one.error(), names)
 
-    def told(what: str, value: float, error: float) -> Result:
-        return around(what, value, error, Direction.LOWER, read, within=(0.0, np.inf))
+    def told(what: str, value: float, error: float, chance: float) -> Result:
+        return around(
+            what, value, error, Direction.LOWER, read, within=(0.0, np.inf), chance=chance
+        )
 
     return MomentErrors(
         kind,
-        told(name, total / len(items), weight.error(len(items))),
+        told(name, total / len(items), weight.error(len(items)), chance / len(items)),
         worst[2],
-        told(f"worst {name} ({', '.join(worst[2])})", worst[0], worst[1]),
+        told(f"worst {name} ({', '.join(worst[2])})", worst[0], worst[1], _BY_CHANCE * worst[1]),
+        chance / len(items),
     )
 
 

@@ -14,12 +14,18 @@ Persons = NDArray[np.int64]
 
 
 def persons_of(tables: Sequence[pa.Table], column: str) -> list[Persons]:
-    """For each table, numbers of persons; a row without an id is a person of its own."""
+    """For each table, numbers of persons; a row without an id is a person of its own.
+
+    The first table must have the column.
+    """
     ids = []
+    if column not in tables[0].column_names:
+        raise UnknownColumn(column, tables[0].column_names)
     for table in tables:
-        if column not in table.column_names:
-            raise UnknownColumn(column, table.column_names)
-        ids.append(pc.cast(table[column], pa.string()).combine_chunks())
+        if column in table.column_names:
+            ids.append(pc.cast(table[column], pa.string()).combine_chunks())
+        else:
+            ids.append(pa.nulls(table.num_rows, pa.string()))
     together = pc.dictionary_encode(pa.concat_arrays(ids)).indices
     nobody = np.asarray(pc.is_null(together))
     numbers = np.asarray(pc.fill_null(together, 0)).astype(np.int64)

@@ -10,6 +10,8 @@ from numpy.typing import NDArray
 
 CONFIDENCE = 0.95
 """Of every interval."""
+_WITHIN = 1.959963984540054
+"""So many standard errors, for a normal number."""
 
 
 class Direction(StrEnum):
@@ -85,12 +87,17 @@ def around(  # noqa: PLR0913 - what a result holds
     read: str,
     *,
     within: tuple[float, float] = (-np.inf, np.inf),
+    chance: float = 0.0,
     note: str = "",
 ) -> Result:
-    """A result from its value and standard error; the interval ends where the range does."""
-    margin = 1.959963984540054 * error  # the normal distribution's 97.5 % point
-    low, high = max(value - margin, within[0]), min(value + margin, within[1])
-    return Result(name, value, low, high, direction, read, note)
+    """A result from its value and standard error; the interval ends where the range does.
+
+    `chance` is what the value would be, about, if there were nothing to measure: differences of
+    samples are never 0. The interval's lower end allows for it.
+    """
+    margin = _WITHIN * error
+    low, high = max(value - chance - margin, within[0]), min(value + margin, within[1])
+    return Result(name, value, min(low, value), high, direction, read, note)
 
 
 def share(name: str, count: int, total: int, direction: Direction, read: str) -> Result:
@@ -101,7 +108,7 @@ def share(name: str, count: int, total: int, direction: Direction, read: str) ->
     """
     if total == 0:
         return Result(name, None, None, None, direction, read, "there are no rows to count")
-    z = 1.959963984540054
+    z = _WITHIN
     value = count / total
     middle = (value + z * z / (2 * total)) / (1 + z * z / total)
     half = z / (1 + z * z / total) * np.sqrt(value * (1 - value) / total + (z / (2 * total)) ** 2)

@@ -7,7 +7,7 @@ from numpy.typing import NDArray
 from scipy.stats import rankdata
 
 from understudy.curator.result import Direction, Result, absent, resampled
-from understudy.curator.weighted import Values, Weights, mean, ratio, resampling
+from understudy.curator.weighted import Values, Weights, mean, ratio, resampling, sums
 
 TOP = 0.1
 
@@ -34,7 +34,7 @@ def scorer_quality(
         nothing = [absent(name, Direction.HIGHER, read, why) for name in names]
         return ScorerQuality(nothing[0], nothing[1])
     weights = resampling(len(scores), rng)
-    recall = ratio(weights @ (top[0] & top[1]).astype(float), weights @ top[1].astype(float))
+    recall = ratio(sums(top[0] & top[1], weights), sums(top[1], weights))
     ranks = [rankdata(values) for values in (scores, outliers)]
     return ScorerQuality(
         resampled(

@@ -7,7 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from understudy.curator.result import Direction
-from understudy.curator.weighted import Values, Weights, auc, mean, ratio
+from understudy.curator.weighted import Values, Weights, auc, mean, ratio, sums
 
 _TINY = float(np.finfo(np.float64).eps)
 
@@ -48,10 +48,10 @@ def class_scores(made: ClassPredictions, weights: Weights) -> dict[str, Values]:
 def number_scores(made: NumberPredictions, weights: Weights) -> dict[str, Values]:
     """By name, each score's value and resampled values; NaN where it is not defined."""
     error = mean(np.square(made.truth - made.predicted), weights)
-    middle = mean(made.truth, weights)
-    spread = mean(np.square(made.truth), weights) - np.square(middle)
-    # Of a constant column the formula leaves rounding errors.
-    spread[spread <= _TINY * np.square(middle)] = np.nan
+    # Centred first, for the difference of two large squares loses all digits.
+    around = made.truth - made.truth.mean() if len(made.truth) else made.truth
+    spread = mean(np.square(around), weights) - np.square(mean(around, weights))
+    spread[spread <= 0] = np.nan
     return {"MSE": error, "R²": 1 - error / spread}
 
 
@@ -96,9 +96,8 @@ def _balanced_accuracy(made: ClassPredictions, weights: Weights) -> Values:
 def _f1(made: ClassPredictions, weights: Weights) -> Values:
     def of_class(k: int) -> Values:
         true, said = made.truth == k, made.predicted == k
-        both = weights @ (true & said).astype(np.float64)
-        either = weights @ (true.astype(np.float64) + said)
-        return ratio(2 * both, either)
+        either = true.astype(np.float64) + said
+        return ratio(2 * sums(true & said, weights), sums(either, weights))
 
     if made.positive is not None:
         return of_class(made.positive)
@@ -127,6 +126,4 @@ def _brier(made: ClassPredictions, weights: Weights) -> Values:
 
 def mean_where(what: NDArray[np.bool_], where: NDArray[np.bool_], weights: Weights) -> Values:
     """The share of rows with `what`, among those with `where`."""
-    among = weights @ where.astype(np.float64)
-    both = weights @ (what & where).astype(np.float64)
-    return ratio(both, among)
+    return ratio(sums(what & where, weights), sums(where, weights))

@@ -13,6 +13,8 @@ MOST_AXES = 16
 """Of more labels, each has a fixed random direction in a space of so many axes."""
 NEIGHBOURS = 10
 """How far a row stands out is its mean distance to this many others."""
+FARTHEST = 1e6
+"""Numbers further out, in standard deviations, are moved here: squares must stay finite."""
 CLOSEST = 1e-6
 """Distances below are rounding errors, and told as this one."""
 
@@ -56,6 +58,7 @@ class Space:
             numbers = rows.numbers[name]
             missing = np.isnan(numbers)
             placed = np.where(missing, 0.0, (numbers - middle) / scale)
+            placed = np.clip(placed, -FARTHEST, FARTHEST)
             parts.append(placed.astype(np.float32)[:, None])
             if name in self.gaps:
                 parts.append(missing.astype(np.float32)[:, None])

@@ -1,27 +1,29 @@
-"""Splits that keep equal rows together, so that no test row has a twin in training."""
+"""Splits that keep rows that are alike together, so that no test row was seen in training."""
 
 import numpy as np
 from numpy.typing import NDArray
 
-from understudy.curator.persons import Persons
-from understudy.curator.tables import Rows, distinct, row_keys
+from understudy.curator.tables import distinct
 
 TEST_SHARE = 0.3
+_FEWEST_GROUPS = 50
+_LARGEST_GROUP = 0.05
+"""Larger groups than this share of the rows are always trained on."""
 
 
-def held_out(
-    rows: Rows, rng: np.random.Generator, persons: Persons | None = None
-) -> NDArray[np.bool_]:
-    """Which rows to test on: about a third, and all of a row's twins with it.
+def held_out(groups: NDArray[np.int64], rng: np.random.Generator) -> tuple[NDArray[np.bool_], bool]:
+    """Which rows to test on, about a third, whole groups at a time; and whether that worked.
 
-    Where persons are known, all of a person's rows instead.
+    Where there are few different groups, or a few hold most rows, rows are held out one by one:
+    whole groups would leave training without most of what there is to learn.
     """
-    keys = row_keys([rows])[0] if persons is None else distinct(persons)
-    groups = int(keys.max(initial=-1)) + 1
-    sizes = np.bincount(keys, minlength=groups)
-    order = rng.permutation(groups)
-    # Groups are taken in random order until the next one would overfill the test rows.
-    taken = np.cumsum(sizes[order]) <= max(1.0, TEST_SHARE * rows.count)
-    chosen = np.zeros(groups, bool)
-    chosen[order[taken]] = True
-    return np.asarray(chosen[keys])
+    places = distinct(groups)
+    sizes = np.bincount(places, minlength=1)
+    small = np.flatnonzero(sizes <= max(1.0, _LARGEST_GROUP * len(places)))
+    wanted = TEST_SHARE * len(places)
+    if len(sizes) < min(_FEWEST_GROUPS, len(places)) or sizes[small].sum() < wanted:
+        return rng.permutation(len(places)) < round(wanted), False
+    order = rng.permutation(small)
+    chosen = np.zeros(len(sizes), bool)
+    chosen[order[np.cumsum(sizes[order]) <= max(1.0, wanted)]] = True
+    return np.asarray(chosen[places]), True

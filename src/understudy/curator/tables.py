@@ -1,7 +1,7 @@
 """Real, synthetic and test rows, read alike, so that they can be compared."""
 
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Any
 
@@ -76,7 +76,9 @@ class Tables:
     synthetic: Rows
     test: Rows | None
     left_out: tuple[str, ...]
-    """Columns that no comparison makes sense of: ids and names."""
+    """Columns that are not compared: ids, names, and what nobody wanted."""
+    shared_names: Mapping[str, tuple[int, int]] = field(default_factory=dict)
+    """By column left out, how many synthetic and how many test rows have a real row's value."""
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -89,8 +91,8 @@ class Tables:
                 return column
         if name in self.left_out:
             msg = (
-                f"Column {name!r} is left out: it looks like a name or a number of rows. Say what "
-                "it holds with a schema."
+                f"Column {name!r} is left out of the comparison: by the schema, by --without, as "
+                "the id of persons, or because its cells are lists. Name another, or let it in."
             )
             raise BadInput(msg)
         raise UnknownColumn(name, self.names)

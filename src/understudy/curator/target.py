@@ -1,11 +1,13 @@
 """What readers will predict: one of a few classes, or a number."""
 
+import contextlib
 from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
-from understudy.curator.tables import Rows, Tables
+from understudy.curator.align import flag
+from understudy.curator.tables import Rows, Sort, Tables
 from understudy.errors import BadInput
 
 CLASSES, NUMBER = "classification", "regression"
@@ -45,14 +47,21 @@ class Target:
                     msg = f"A positive class makes no sense: {name!r} is predicted as a number."
                     raise BadInput(msg)
                 return cls(name, ())
-            classes = tuple(f"{value:.12g}" for value in values.tolist())
+            classes = tuple(_spelled(value) for value in values.tolist())
         else:
             if task == NUMBER:
                 msg = f"Column {name!r} holds labels and cannot be predicted as a number."
                 raise BadInput(msg)
             classes = tuple(label for label in column.labels if label is not None)
         target = cls(name, classes, None, values)
+        if positive is not None and column.sort is Sort.FLAG:
+            positive = flag(positive)
         return cls(name, classes, _positive(target, tables.real, positive), values)
+
+    @property
+    def by_number(self) -> bool:
+        """Whether classes are written as numbers."""
+        return self._values is not None
 
     @property
     def task(self) -> str:
@@ -76,9 +85,22 @@ class Target:
         return rows.numbers[self.name]
 
 
+def _spelled(number: float | str) -> str:
+    """A number as a class.
+
+    >>> _spelled("1.0"), _spelled(2.0), _spelled("yes")
+    ('1', '2', 'yes')
+    """
+    with contextlib.suppress(ValueError):
+        return f"{float(number):.12g}"
+    return str(number)
+
+
 def _positive(target: Target, real: Rows, wanted: str | None) -> int | None:
     """The class that was asked for; of two, the real table's rarer one by default."""
     if wanted is not None:
+        if target.by_number:
+            wanted = _spelled(wanted)
         if wanted not in target.classes:
             msg = (
                 f"{target.name!r} has no class {wanted!r}. Write it as the table does, or leave "

@@ -5,26 +5,49 @@ once, for a matrix of weights (one weighting per line, the first of them all one
 value and the resampled values together.
 """
 
+from collections.abc import Iterator
+from typing import Any
+
 import numpy as np
 from numpy.typing import NDArray
 from scipy.stats import rankdata
 
-Weights = NDArray[np.float64]
+Weights = NDArray[Any]
+"""One weighting per line: how often each row counts."""
 Values = NDArray[np.float64]
 
 RESAMPLES = 400
 _CHUNK = 2**22
-"""Weights held in memory at once."""
+"""Weights that are computed with at once."""
 
 
 def resampling(rows: int, rng: np.random.Generator, resamples: int = RESAMPLES) -> Weights:
     """A weighting of ones, and Poisson(1) weightings: the bootstrap of independent rows."""
-    return np.vstack([np.ones(rows), rng.poisson(1.0, (resamples, rows))]).astype(np.float64)
+    weights = np.ones((1 + resamples, rows), np.uint8)
+    for line in weights[1:]:
+        line[:] = rng.poisson(1.0, rows)
+    return weights
+
+
+def blocks(weights: Weights) -> Iterator[tuple[slice, Values]]:
+    """The weightings, a few at a time, as doubles."""
+    lines = max(1, _CHUNK // max(1, weights.shape[1]))
+    for first in range(0, len(weights), lines):
+        part = slice(first, first + lines)
+        yield part, weights[part].astype(np.float64)
+
+
+def sums(numbers: NDArray[Any], weights: Weights) -> Values:
+    """The weighted sum of a number per row."""
+    values = np.empty(len(weights))
+    for part, block in blocks(weights):
+        values[part] = block @ numbers
+    return values
 
 
 def mean(contributions: Values, weights: Weights) -> Values:
     """The mean of a number per row."""
-    return ratio(weights @ contributions, weights.sum(axis=1))
+    return ratio(sums(contributions, weights), sums(np.ones(weights.shape[1]), weights))
 
 
 def auc(scores: Values, positive: NDArray[np.bool_], weights: Weights) -> Values:
@@ -40,14 +63,12 @@ def auc(scores: Values, positive: NDArray[np.bool_], weights: Weights) -> Values
     if not len(scores):
         return values
     starts = np.flatnonzero(np.r_[True, ordered[1:] != ordered[:-1]])
-    lines = max(1, _CHUNK // len(scores))
-    for first in range(0, len(weights), lines):
-        part = weights[first : first + lines, order]
-        ups = np.add.reduceat(part * labels, starts, axis=1)
-        downs = np.add.reduceat(part * ~labels, starts, axis=1)
+    for part, block in blocks(weights):
+        weighted = block[:, order]
+        ups = np.add.reduceat(weighted * labels, starts, axis=1)
+        downs = np.add.reduceat(weighted * ~labels, starts, axis=1)
         below = np.cumsum(downs, axis=1) - downs / 2
-        total = ups.sum(axis=1) * downs.sum(axis=1)
-        values[first : first + lines] = ratio((ups * below).sum(axis=1), total)
+        values[part] = ratio((ups * below).sum(axis=1), ups.sum(axis=1) * downs.sum(axis=1))
     return values
 
 
@@ -57,17 +78,19 @@ def true_positives(
     """The share of positive rows found at the threshold with at most that false-positive rate."""
     order = np.argsort(-scores, kind="stable")
     ordered, labels = scores[order], positive[order]
+    values = np.full(len(weights), np.nan)
     if not len(scores):
-        return np.full(len(weights), np.nan)
+        return values
     ends = np.flatnonzero(np.r_[ordered[1:] != ordered[:-1], True])
-    part = weights[:, order]
-    found = np.cumsum(part * labels, axis=1)[:, ends]
-    wrong = np.cumsum(part * ~labels, axis=1)[:, ends]
-    negatives, positives = wrong[:, -1], found[:, -1]
-    within = wrong <= false_positives * negatives[:, None]
-    # Thresholds are in falling order, so the last one within the rate finds the most.
-    best = np.where(within, found, 0.0).max(axis=1)
-    return np.where(negatives > 0, ratio(best, positives), np.nan)
+    for part, block in blocks(weights):
+        weighted = block[:, order]
+        found = np.cumsum(weighted * labels, axis=1)[:, ends]
+        wrong = np.cumsum(weighted * ~labels, axis=1)[:, ends]
+        within = wrong <= false_positives * wrong[:, -1:]
+        # Thresholds fall, so the last one within the rate finds the most.
+        best = np.where(within, found, 0.0).max(axis=1)
+        values[part] = np.where(wrong[:, -1] > 0, ratio(best, found[:, -1]), np.nan)
+    return values
 
 
 def permuted(

@@ -157,7 +157,8 @@ def demo_table(rows: int = 5000, *, seed: int = 0) -> pa.Table:
 
     return pa.table(
         {
-            "patient_id": pa.array([f"P{number:06d}" for number in patient.tolist()]),
+            # Another seed is another hospital, with patients of its own.
+            "patient_id": pa.array([f"P{number:06d}" for number in (patient + seed * 10**6)]),
             "age": age,
             "ethnicity": _labels(ETHNICITIES, ethnicity),
             "insurance": _labels(INSURANCES, insurance),
