@@ -11,13 +11,15 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from understudy.curator.cells import Cells
 from understudy.curator.persons import Persons
+from understudy.curator.space import Space, outlier_scores
 from understudy.curator.tables import Rows, Tables, row_keys
 
 FEWEST = 20
 """Fewer members or non-members than this say nothing."""
 DECILES = 10
+_MOST_KNOWN = 10_000
+"""So many rows of the reference say how far others stand out."""
 
 Places = NDArray[np.intp]
 
@@ -32,7 +34,7 @@ class Cohort:
     non_members: Places
     reference: Places
     deciles: NDArray[np.int64]
-    """How rare each member and then each non-member is: 1 common … 10 rarest."""
+    """How far each member and then each non-member stands out: 1 the least … 10 the most."""
 
     @property
     def is_member(self) -> NDArray[np.bool_]:
@@ -72,7 +74,7 @@ def choose(
         )
     attacked = [tables.real.take(members), tables.test.take(non_members)]
     guide = tables.test.take(reference)
-    return Cohort(members, rest, non_members, reference, _deciles(tables, guide, attacked))
+    return Cohort(members, rest, non_members, reference, _deciles(tables, guide, attacked, rng))
 
 
 def _attacked(
@@ -86,27 +88,13 @@ def _attacked(
     return candidates[np.sort(first)][:most], np.flatnonzero(~chosen)
 
 
-def _deciles(tables: Tables, reference: Rows, attacked: list[Rows]) -> NDArray[np.int64]:
-    """Deciles of rarity, with edges where the reference has them."""
-    cells = Cells.of(tables, reference)
-    known = cells.codes(reference)
-    edges = np.quantile(_rarity(cells, known, known, own=1), np.arange(1, DECILES) / DECILES)
-    rarities = [_rarity(cells, known, cells.codes(rows)) for rows in attacked]
-    return np.searchsorted(edges, np.concatenate(rarities)).astype(np.int64) + 1
-
-
-def _rarity(
-    cells: Cells,
-    reference: dict[str, NDArray[np.int32]],
-    codes: dict[str, NDArray[np.int32]],
-    own: int = 0,
-) -> NDArray[np.float64]:
-    """How unlikely a row is if columns were independent, on a log scale.
-
-    `own` is how often a row is in the reference itself, which its rarity must not count.
-    """
-    total = np.zeros(len(next(iter(codes.values()))))
-    for name, size in cells.sizes.items():
-        counts = np.maximum(np.bincount(reference[name], minlength=size) - own, 0)
-        total -= np.log((counts + 0.5) / (len(reference[name]) - own + 0.5 * size))[codes[name]]
-    return total
+def _deciles(
+    tables: Tables, reference: Rows, attacked: list[Rows], rng: np.random.Generator
+) -> NDArray[np.int64]:
+    """Deciles of how far rows stand out from the reference, with edges where it has them."""
+    space = Space.of(tables, reference)
+    known = space.points(reference)
+    known = known[rng.permutation(len(known))[:_MOST_KNOWN]]
+    edges = np.quantile(outlier_scores(known), np.arange(1, DECILES) / DECILES)
+    scores = [outlier_scores(known, space.points(rows)) for rows in attacked]
+    return np.searchsorted(edges, np.concatenate(scores)).astype(np.int64) + 1

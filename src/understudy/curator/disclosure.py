@@ -117,14 +117,14 @@ def _nearer(
     rng: np.random.Generator,
 ) -> Result:
     """How many synthetic rows are nearer to a real row than to one of as many test rows."""
-    size = min(len(real), len(test))
+    name, size = "synthetic rows nearer to real than to test rows", min(len(real), len(test))
+    if not size:
+        return absent(name, Direction.NONE, "no rows", "there are no rows to compare with")
     to_real = nearest(ours, real[rng.permutation(len(real))[:size]])
     to_test = nearest(ours, test[rng.permutation(len(test))[:size]])
     count = int((to_real < to_test).sum() + (to_real == to_test).sum() / 2)
     read = f"{len(ours):,} synthetic rows, against {size:,} real and as many test rows"
-    return share(
-        "synthetic rows nearer to real than to test rows", count, len(ours), Direction.NONE, read
-    )
+    return share(name, count, len(ours), Direction.NONE, read)
 
 
 def _intervals(tables: Tables, space: Space, rng: np.random.Generator, eta: float) -> list[Result]:

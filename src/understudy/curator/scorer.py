@@ -29,8 +29,8 @@ def scorer_quality(
     read = f"{len(scores):,} rows"
     names = ("Spearman correlation with outlier scores", "recall of the top decile")
     top = [_top(values) for values in (scores, outliers)]
-    if not top[1].any():
-        why = "there are too few rows for a top decile"
+    if not top[1].any() or np.ptp(scores) == 0:
+        why = "too few rows for a top decile, or all score the same"
         nothing = [absent(name, Direction.HIGHER, read, why) for name in names]
         return ScorerQuality(nothing[0], nothing[1])
     weights = resampling(len(scores), rng)
@@ -42,7 +42,7 @@ def scorer_quality(
             _correlation(ranks[0], ranks[1], weights),
             Direction.HIGHER,
             read,
-            absent="all rows score the same",
+            absent="all rows stand out alike",
         ),
         resampled(names[1], recall, Direction.HIGHER, read),
     )

@@ -43,7 +43,11 @@ def anonymeter_risks(
             "regression": target is not None and not target.classes,
         }
         (folder / "request.json").write_text(json.dumps(request), encoding="utf-8")
-        _run(python, anonymeter_script.__file__, str(folder))
+        try:
+            _run(python, anonymeter_script.__file__, str(folder))
+        except subprocess.SubprocessError:
+            why = "anonymeter stopped or took too long"
+            return (absent("anonymeter", Direction.LOWER, read, why),)
         risks = json.loads((folder / "result.json").read_text(encoding="utf-8"))
     return tuple(_result(what, told, read) for what, told in risks.items())
 
@@ -55,7 +59,7 @@ def check_anonymeter(tables: Tables, python: Path) -> None:
         raise BadInput(msg)
     try:
         _run(python, "-c", "import anonymeter")
-    except (OSError, subprocess.CalledProcessError):
+    except (OSError, subprocess.SubprocessError):
         msg = (
             f"{python} is no Python that has anonymeter. Make one: python3.11 -m venv other && "
             "other/bin/pip install anonymeter; then give --anonymeter other/bin/python."

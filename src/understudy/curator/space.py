@@ -85,11 +85,18 @@ def neighbours(queries: Points, points: Points, count: int) -> tuple[Distances, 
     return np.maximum(distances, CLOSEST), places
 
 
-def outlier_scores(points: Points) -> Distances:
-    """How far each point stands out from the others: its mean distance to the nearest ten."""
-    # The nearest is the point itself.
-    distances = neighbours(points, points, NEIGHBOURS + 1)[0][:, 1:]
-    return np.asarray(np.where(np.isinf(distances), 0.0, distances).mean(axis=1))
+def outlier_scores(points: Points, queries: Points | None = None) -> Distances:
+    """How far rows stand out from these points: the mean distance to the nearest ten.
+
+    Without queries, of the points themselves, of which each is its own nearest and not counted.
+    """
+    if queries is None:
+        distances = neighbours(points, points, NEIGHBOURS + 1)[0][:, 1:]
+    else:
+        distances = neighbours(queries, points, NEIGHBOURS)[0]
+    known = np.isfinite(distances)
+    total = np.where(known, distances, 0.0).sum(axis=1)
+    return np.asarray(total / np.maximum(known.sum(axis=1), 1))
 
 
 def _directions(labels: int) -> Points:
@@ -106,5 +113,5 @@ def _scale(numbers: NDArray[np.float64]) -> tuple[float, float]:
     known = numbers[~np.isnan(numbers)]
     if not known.size:
         return 0.0, 1.0
-    spread = float(known.std())
-    return float(known.mean()), spread if spread > 0 else 1.0
+    # Not by the deviation, which rounding makes of equal numbers too.
+    return float(known.mean()), float(known.std()) if known.min() < known.max() else 1.0
