@@ -64,6 +64,16 @@ def test_nobody_prints_logs_or_warns_beside_the_command_line():
         assert "print" not in calls(tree), name
 
 
+def test_scikit_learn_is_for_the_curators_models_alone():
+    users = {
+        name
+        for name, tree in MODULES.items()
+        if any(module.split(".")[0] in {"sklearn", "scipy"} for module in imported(tree))
+    }
+    assert users
+    assert all(name.startswith("curator/") for name in users)
+
+
 def test_nothing_is_pickled():
     for name, tree in MODULES.items():
         assert not {"pickle", "shelve", "marshal", "joblib"} & set(imported(tree)), name
@@ -103,7 +113,7 @@ def test_rows_are_drawn_by_generators_that_somebody_handed_over():
     assert makers == {
         "curator/evaluation.py",
         "curator/space.py",
-        "curator/task.py",
+        "curator/trials.py",
         "experiments/demo.py",
         "experiments/walkthrough.py",
         "privacy/noise.py",

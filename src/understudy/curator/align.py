@@ -222,7 +222,8 @@ def _sort(name: str, stored: Mapping[str, _Stored], fact: Column | None) -> Sort
         if Sort.LABEL not in sorts and all(words <= _FLAGS for words in texts):
             return Sort.FLAG
         if Sort.LABEL in sorts and all(words & texts[0] for words in texts if words):
-            return Sort.FLAG if Sort.FLAG in sorts else Sort.LABEL
+            stored_flag = any(cells.storage is Storage.BOOLEAN for cells in stored.values())
+            return Sort.FLAG if stored_flag else Sort.LABEL
     told = " and ".join(f"{sort}s in the {which} table" for which, sort in found.items())
     msg = (
         f"Column {name!r} holds {told}. Write it the same way in all tables, say what it holds "

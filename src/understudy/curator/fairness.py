@@ -5,6 +5,7 @@ An independence in the rows does not make a model's errors even, nor the other w
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -187,23 +188,33 @@ def _logs(places: Places) -> NDArray[np.float64]:
     return np.asarray(np.log(np.bincount(ranked))[ranked])
 
 
+class _Gap(NamedTuple):
+    values: Values
+    by_chance: float
+    """What it would be, about, if groups were dealt out at random."""
+    small: bool
+    """Whether groups were too small to count."""
+
+
 def _gap(
     made: ClassPredictions,
     groups: Places,
     weights: Weights,
     rng: np.random.Generator,
     within_classes: bool,  # noqa: FBT001 - named at the one call
-) -> tuple[Values, float]:
-    """The largest difference between groups in how often a class is predicted; and by chance.
+) -> _Gap:
+    """The largest difference between groups in how often a class is predicted.
 
     Within classes, among rows of one true class. Groups with few of these rows say nothing.
     """
     everyone = [np.ones(len(groups), bool)]
     among = [made.truth == k for k in np.unique(made.truth)] if within_classes else everyone
     largest, by_chance = np.full(len(weights), np.nan), np.full(_DEALS, np.nan)
+    small = False
     for rows in among:
-        members = [rows & (groups == group) for group in np.unique(groups)]
-        members = [member for member in members if member.sum() >= FEWEST]
+        everybody = [rows & (groups == group) for group in np.unique(groups)]
+        members = [member for member in everybody if member.sum() >= FEWEST]
+        small = small or len(members) < len(everybody)
         if len(members) < 2:  # noqa: PLR2004 - a gap is between two
             continue
         for k in np.unique(made.predicted):
@@ -211,7 +222,7 @@ def _gap(
             rates = np.array([mean_where(said, member, weights) for member in members])
             largest = np.fmax(largest, rates.max(axis=0) - rates.min(axis=0))
             by_chance = np.fmax(by_chance, _dealt_gaps(said, members, rng))
-    return largest, float(by_chance.mean())
+    return _Gap(largest, float(by_chance.mean()), small)
 
 
 def _dealt_gaps(
@@ -225,17 +236,21 @@ def _dealt_gaps(
     return np.asarray(rates.max(axis=1) - rates.min(axis=1))
 
 
-def _told(
-    name: str, runs: Sequence[tuple[Values, float]], first: Predictions | str, read: str
-) -> Result:
+def _told(name: str, runs: Sequence[_Gap], first: Predictions | str, read: str) -> Result:
     if not runs:
-        why = first if isinstance(first, str) else "gaps are told for classes, not for numbers"
+        why = (
+            first
+            if isinstance(first, str)
+            else "gaps are told for classes, and the target is a number"
+        )
         return absent(name, Direction.LOWER, read, why)
-    value = np.mean([gaps[0] for gaps, _ in runs])
-    values = np.concatenate([[value], *(gaps[1:] for gaps, _ in runs)])
+    value = np.mean([run.values[0] for run in runs])
+    values = np.concatenate([[value], *(run.values[1:] for run in runs)])
     why = f"fewer than two groups have {FEWEST} rows"
-    chance = float(np.mean([by_chance for _, by_chance in runs]))
-    note = f"about {chance:.3g} by chance alone; groups of fewer than {FEWEST} rows left out"
+    chance = float(np.mean([run.by_chance for run in runs]))
+    note = f"about {chance:.3g} by chance alone"
+    if any(run.small for run in runs):
+        note += f"; groups of fewer than {FEWEST} rows left out"
     told = resampled(name, values, Direction.LOWER, read, absent=why, note=note)
     if told.low is None:
         return told

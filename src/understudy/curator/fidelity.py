@@ -87,7 +87,7 @@ def judge(
     if cells.cuts:
         notes.append(f"Numbers were cut at the real rows' quantiles, into about {BINS} bins.")
     if constant:
-        notes.append(f"Constant or never there, and so without moments: {', '.join(constant)}.")
+        notes.append(f"Constant, or never there, and so without moments: {', '.join(constant)}.")
     return Fidelity(tuple(marginals), tuple(moments), tuple(notes))
 
 
@@ -201,12 +201,15 @@ def _chance(real: int, synthetic: int) -> NDArray[np.float64]:
     """By how many rows share a cell, the difference of shares that chance alone gives it.
 
     Dealt out to two tables, a cell's rows split like a binomial number; by de Moivre, its mean
-    deviation is 2(1 − p)m·P(m), with m the first whole number above the mean.
+    deviation is 2(1 − p)m·P(m), with m the first whole number above the mean. A cell that holds a
+    large part of all rows varies less, for both tables' sizes are fixed.
     """
-    p = real / (real + synthetic)
-    rows = np.arange(real + synthetic + 1)
+    total = real + synthetic
+    p = real / total
+    rows = np.arange(total + 1)
     above = np.floor(rows * p) + 1
-    deviation = 2 * (1 - p) * above * binom.pmf(above, rows, p)
+    fixed = np.sqrt((total - rows) / max(total - 1, 1))
+    deviation = 2 * (1 - p) * above * binom.pmf(above, rows, p) * fixed
     return np.asarray(deviation * (1 / real + 1 / synthetic))
 
 

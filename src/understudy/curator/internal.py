@@ -11,10 +11,10 @@ _OWNER_ONLY = 0o600
 
 def check_internal(path: Path) -> None:
     """Refuse a file that could not be written, before the work that it is for."""
-    if path.exists():
+    if path.exists() or path.is_symlink():
         raise BadInput(_there(path))
     if not path.parent.is_dir():
-        msg = f"The folder of {path} does not exist. Make it, or choose another."
+        msg = f"{path} cannot be written: there is no such folder. Make it, or choose another."
         raise BadInput(msg)
     if (path.parent / CERTIFICATE).exists():
         msg = f"{path} lies in a release folder, where everything may be published. Choose another."

@@ -51,7 +51,8 @@ def number_scores(made: NumberPredictions, weights: Weights) -> dict[str, Values
     # Centred first, for the difference of two large squares loses all digits.
     around = made.truth - made.truth.mean() if len(made.truth) else made.truth
     spread = mean(np.square(around), weights) - np.square(mean(around, weights))
-    spread[spread <= 0] = np.nan
+    # Of resamples of one value the formula leaves rounding errors.
+    spread[spread <= 1e-12 * np.square(around).max(initial=0.0)] = np.nan
     return {"MSE": error, "R²": 1 - error / spread}
 
 

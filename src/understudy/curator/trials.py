@@ -36,12 +36,12 @@ class Trial:
 
     test: Rows
     weights: Weights
-    alone: bool
-    """Whether no test row has a twin among the real rows that were trained on."""
     predictions: dict[tuple[str, str], Predictions | str]
     """By model and by what it was trained on; or why there are none."""
     delta_mse: dict[str, Values]
     """By model, what adding synthetic rows to a few own ones takes off the error, in percent."""
+    alone: bool = True
+    """Whether rows that are alike are all tested on or all trained on."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -75,12 +75,12 @@ def run_trials(  # noqa: PLR0913, PLR0917 - one per choice
         rng = np.random.default_rng(seed)
         split = _split(tables, target, inputs, persons, rng)
         if same_test and trials:
-            trial = Trial(split.test, trials[0].weights, split.alone, {}, {})
+            trial = Trial(split.test, trials[0].weights, {}, {}, split.alone)
         else:
             resamples = _MOST_WEIGHTS // max(split.test.count, 1)
             resamples = int(np.clip(resamples, _FEWEST_RESAMPLES, RESAMPLES))
             weights = resampling(split.test.count, rng, resamples)
-            trial = Trial(split.test, weights, split.alone, {}, {})
+            trial = Trial(split.test, weights, {}, {}, split.alone)
         for learner in learners:
             model = learner.described(classes=classes)
             tell(f"Fitting {model}, round {seed + 1} of {seeds}")

@@ -150,7 +150,7 @@ def test_a_code_that_only_looks_like_a_number_in_one_table_is_a_label():
 def test_a_flag_and_a_label_agree_on_spelling():
     # Stored as a boolean there, and as text with a third value here.
     found, real, synthetic = read([True, False, True], ["True", "False", "unsure"])
-    assert found is Sort.LABEL
+    assert found is Sort.FLAG
     assert real[:2] == synthetic[:2]
 
 
@@ -175,7 +175,7 @@ def test_numbers_that_are_none_are_missing():
 def test_missing_is_a_label_only_where_a_cell_is_missing():
     assert pair(["a", "b"], ["b", "a"])["x"].labels == ("a", "b")
     assert pair(["a", "b"], ["b", None])["x"].labels == ("a", "b", None)
-    assert pair(["a", "b"], ["b", "a"], ["", "b"])["x"].labels == ("a", "b", None)
+    assert pair(["a", "b"], ["b", "a"], ["", "b"])["x"].labels == ("b", "a", None)
 
 
 @pytest.mark.parametrize(

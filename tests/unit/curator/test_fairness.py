@@ -216,7 +216,8 @@ def test_gaps_of_two_groups_equal_rates_computed_by_hand():
     assert found.groups == "g"
     assert (found.model, found.trained_on) == (MODEL, SYNTHETIC)
     assert "200 rows" in found.parity.read
-    assert found.parity.note == ""
+    assert "by chance alone" in found.parity.note
+    assert "left out" not in found.parity.note
 
 
 def test_even_predictions_have_no_gap():
@@ -237,17 +238,16 @@ def test_even_rates_do_not_make_odds_even():
 
 def gap_by_loops(groups, truth, predicted, *, within_truth):
     largest = 0.0
-    members = {g for g in groups if groups.count(g) >= FEWEST}
     for t in {*truth} if within_truth else {None}:
         for k in {*predicted}:
             shares = []
-            for g in members:
+            for g in {*groups}:
                 said = [
                     p
                     for p, true, group in zip(predicted, truth, groups, strict=True)
                     if group == g and t in {None, true}
                 ]
-                if said:
+                if len(said) >= FEWEST:
                     shares.append(said.count(k) / len(said))
             if len(shares) > 1:
                 largest = max(largest, *(abs(a - b) for a, b in combinations(shares, 2)))
@@ -257,9 +257,9 @@ def gap_by_loops(groups, truth, predicted, *, within_truth):
 @pytest.mark.parametrize("seed", range(6))
 def test_gaps_of_many_groups_and_classes_equal_loops(seed):
     rng = np.random.default_rng(seed)
-    groups = rng.choice(4, 260, p=[0.45, 0.3, 0.2, 0.05])
-    truth = rng.choice(3, 260, p=[0.6, 0.3, 0.1])
-    predicted = np.where(rng.random(260) < 0.5, truth, (groups + rng.integers(0, 2, 260)) % 4)
+    groups = rng.choice(4, 600, p=[0.45, 0.3, 0.2, 0.05])
+    truth = rng.choice(3, 600, p=[0.6, 0.3, 0.1])
+    predicted = np.where(rng.random(600) < 0.5, truth, (groups + rng.integers(0, 2, 600)) % 4)
     found = gaps_of(trial_of(groups, truth, predicted, classes=4))
     sides = groups.tolist(), truth.tolist(), predicted.tolist()
     assert found.parity.value == pytest.approx(gap_by_loops(*sides, within_truth=False))
@@ -295,7 +295,8 @@ def test_a_group_just_large_enough_counts():
     predicted = [*rates(0.5, 60), *[1] * FEWEST]
     found = gaps_of(trial_of(groups, predicted, predicted))
     assert found.parity.value == pytest.approx(0.5)
-    assert found.parity.note == ""
+    assert "by chance alone" in found.parity.note
+    assert "left out" not in found.parity.note
 
 
 def test_with_one_group_left_there_is_no_gap_and_it_says_why():
@@ -339,3 +340,29 @@ def test_the_model_that_looks_at_nothing_has_no_gaps():
     trial.predictions[BASELINE[True], REAL] = made
     found = list(judge_groups(cells_of(trial.test), ("g",), [trial], np.random.default_rng(0)))
     assert [(gap.model, gap.trained_on) for gap in found] == [(MODEL, SYNTHETIC), (MODEL, REAL)]
+
+
+def test_a_lone_row_of_a_class_makes_no_gap():
+    # The second group has one row of class 1, and the model misses it.
+    groups = np.repeat([0, 1], [100, 50])
+    truth = [*[0] * 50, *[1] * 50, *[0] * 49, 1]
+    predicted = [*[0] * 50, *[1] * 50, *[0] * 50]
+    found = gaps_of(trial_of(groups, truth, predicted))
+    assert found.odds.value == 0
+    assert "left out" in found.odds.note
+
+
+@pytest.mark.statistical
+def test_where_groups_are_dealt_at_random_gaps_are_as_large_as_chance_says():
+    rng = np.random.default_rng(3)
+    found = [
+        gaps_of(trial_of(rng.integers(0, 6, 600), *rng.integers(0, 2, (2, 600)), seed=k))
+        for k in range(20)
+    ]
+    for results in ([one.parity for one in found], [one.odds for one in found]):
+        told = [float(result.note.split()[1]) for result in results]
+        assert np.mean([result.value for result in results]) == pytest.approx(
+            np.mean(told), rel=0.2
+        )
+        # The lower end allows for chance.
+        assert np.mean([result.low < 0.02 for result in results]) > 0.6

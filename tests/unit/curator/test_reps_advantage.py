@@ -155,7 +155,7 @@ def test_constant_scores_say_so():
     rng = np.random.default_rng(6)
     result = scorer_quality(np.full(50, 0.1), rng.normal(size=50), rng).correlation
     assert result.value is None
-    assert "all rows score the same" in result.note
+    assert "all score the same" in result.note
 
 
 @pytest.mark.parametrize("rows", [11, 37, 100])

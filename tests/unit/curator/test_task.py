@@ -12,7 +12,7 @@ from threadpoolctl import threadpool_limits
 from understudy.curator.align import align
 from understudy.curator.models import Learner, learner_named
 from understudy.curator.split import TEST_SHARE, held_out
-from understudy.curator.tables import Rows, row_keys
+from understudy.curator.tables import row_keys
 from understudy.curator.target import CLASSES, NUMBER, Target
 from understudy.curator.task import GAP, judge
 from understudy.curator.trials import OWN_ROWS, REAL, SYNTHETIC, run_trials
@@ -307,11 +307,19 @@ def test_the_majority_line_is_scikit_learns_dummy():
     )
 
 
+def own_and_tested(test, seed=0):
+    """A reader's own rows and those that are left to test on."""
+    order = np.random.default_rng(seed).permutation(test.num_rows)
+    own = min(OWN_ROWS, int(0.3 * test.num_rows))
+    return test.take(order[:own]), test.take(order[own:])
+
+
 def test_the_mean_line_predicts_the_training_rows_mean():
     real, test = prices(80, 0), prices(60, 1)
     found = values(run(real, real, test, target="price").of(MEAN, REAL))
-    train, truth = (np.array(table["price"]) for table in (real, test))
-    guess = np.full(60, train.mean())
+    tested = own_and_tested(test)[1]
+    train, truth = (np.array(table["price"]) for table in (real, tested))
+    guess = np.full(42, train.mean())
     assert found["MSE"] == pytest.approx(metrics.mean_squared_error(truth, guess))
     assert found["R²"] == pytest.approx(metrics.r2_score(truth, guess))
 
@@ -345,11 +353,11 @@ def ridge_error(train, test):
 
 @pytest.mark.parametrize("told", [True, False])
 def test_delta_mse_is_what_synthetic_rows_take_off_the_error_of_own_rows(told):
-    # So few real rows that a reader's own rows are all of them.
-    own, synthetic, test = prices(30, 0), prices(90, 2, told=told), prices(100, 1)
-    task = run(own, synthetic, test, target="price")
+    real, synthetic = prices(50, 0), prices(90, 2, told=told)
+    own, test = own_and_tested(prices(100, 1))
+    task = run(real, synthetic, prices(100, 1), target="price")
     alone, together = ridge_error(own, test), ridge_error(pa.concat_tables([own, synthetic]), test)
-    assert task.of(RIDGE, REAL)["MSE"].value == pytest.approx(alone)
+    assert task.of(RIDGE, REAL)["MSE"].value == pytest.approx(ridge_error(real, test))
     assert task.of(RIDGE, SYNTHETIC)["MSE"].value == pytest.approx(ridge_error(synthetic, test))
     found = task.of(RIDGE, SYNTHETIC)["ΔMSE (%)"]
     assert found.value == pytest.approx(100 * (1 - together / alone))
