@@ -14,7 +14,7 @@ from understudy.column import Role
 from understudy.curator import attacks, disclosure, fairness, fidelity, task
 from understudy.curator.align import align
 from understudy.curator.attacks import Attacks
-from understudy.curator.cells import Cells, Codes
+from understudy.curator.cells import FINE_BINS, MOST_EXACT, Cells, Codes
 from understudy.curator.cohort import FEWEST, choose
 from understudy.curator.disclosure import Disclosure
 from understudy.curator.fairness import GroupGaps, IndependenceTest
@@ -169,7 +169,7 @@ def evaluate(  # noqa: PLR0913 - one per choice
         ),
         disclosure=disclosure.judge(tables, rng),
         second_opinion=_second_opinion(tables, aim, anonymeter, rng, tell),
-        notes=tuple(_notes(tables, aim, release)),
+        notes=tuple(_notes(tables, aim, release, independent)),
     )
 
 
@@ -306,8 +306,23 @@ def _published(
     return attacks.Published(marginals, real, test, dict(encoding.domain.sizes))
 
 
-def _notes(tables: Tables, target: Target | None, release: Release | None) -> list[str]:
+def _notes(
+    tables: Tables,
+    target: Target | None,
+    release: Release | None,
+    independent: Sequence[Independence],
+) -> list[str]:
     notes = []
+    if independent:
+        cells = (
+            f"numbers with more than {MOST_EXACT} values cut into about {FINE_BINS} bins"
+            if release is None
+            else "the release's own cells"
+        )
+        notes.append(
+            f"Independences are tested in {cells}; what hangs together within a cell of the given "
+            "columns counts against them."
+        )
     if release is not None and release.certificate.not_private:
         notes.append("The release makes no promise, so nothing bounds what attacks can find.")
     if target is None:

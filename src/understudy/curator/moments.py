@@ -40,14 +40,14 @@ def compare_moments(tables: Tables, read: str) -> tuple[list[MomentErrors], list
     for name, numbers in tables.real.numbers.items():
         known = numbers[~np.isnan(numbers)]
         told = not np.isnan(tables.synthetic.numbers[name]).all()
-        # Not by the deviation, which rounding makes of equal numbers too.
-        if told and known.size and known.min() < known.max():
+        # Rounding makes a deviation of equal numbers too, and none of numbers that hardly differ.
+        if told and known.size and known.min() < known.max() and known.std() > 0:
             scales[name] = (float(known.mean()), float(known.std()))
         else:
             constant.append(name)
     sides = [
         {
-            name: np.clip((side.numbers[name] - m) / s, -_FAR, _FAR)
+            name: np.clip(side.numbers[name] - m, -_FAR * s, _FAR * s) / s
             for name, (m, s) in scales.items()
         }
         for side in (tables.real, tables.synthetic)

@@ -57,8 +57,8 @@ class Space:
         for name, (middle, scale) in self.scales.items():
             numbers = rows.numbers[name]
             missing = np.isnan(numbers)
-            placed = np.where(missing, 0.0, (numbers - middle) / scale)
-            placed = np.clip(placed, -FARTHEST, FARTHEST)
+            far = FARTHEST * scale  # clipped before the division, which could overflow
+            placed = np.where(missing, 0.0, np.clip(numbers - middle, -far, far) / scale)
             parts.append(placed.astype(np.float32)[:, None])
             if name in self.gaps:
                 parts.append(missing.astype(np.float32)[:, None])
@@ -113,5 +113,6 @@ def _scale(numbers: NDArray[np.float64]) -> tuple[float, float]:
     known = numbers[~np.isnan(numbers)]
     if not known.size:
         return 0.0, 1.0
-    # Not by the deviation, which rounding makes of equal numbers too.
-    return float(known.mean()), float(known.std()) if known.min() < known.max() else 1.0
+    # Rounding makes a deviation of equal numbers too, and none of numbers that hardly differ.
+    spread = float(known.std()) if known.min() < known.max() else 0.0
+    return float(known.mean()), spread or 1.0
