@@ -14,9 +14,14 @@ from itertools import combinations
 import numpy as np
 from numpy.typing import NDArray
 
-from understudy.curator.cells import Cells, Codes
+from understudy.curator.cells import Cells
 from understudy.curator.cohort import DECILES, FEWEST, Cohort
-from understudy.curator.marginal_attack import KnownMarginal, marginal_scores, own_cells
+from understudy.curator.marginal_attack import (
+    KnownMarginal,
+    Published,
+    marginal_scores,
+    own_cells,
+)
 from understudy.curator.result import Direction, Result, absent, resampled
 from understudy.curator.space import Distances, Space, nearest
 from understudy.curator.tables import Tables, row_keys
@@ -76,16 +81,6 @@ class Attacks:
         """One of the attacks."""
         found = (s for s in self.strikes if (s.attack, s.table, s.group) == (attack, table, group))
         return next(found)
-
-
-@dataclass(frozen=True, eq=False)
-class Published:
-    """What an attacker has besides the synthetic rows: marginals, and codes to look rows up."""
-
-    marginals: tuple[KnownMarginal, ...]
-    real: Codes
-    test: Codes
-    sizes: dict[str, int]
 
 
 def decile(number: int) -> str:

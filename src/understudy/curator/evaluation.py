@@ -8,33 +8,26 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import pyarrow as pa
 
-from understudy.column import Role
 from understudy.curator import attacks, disclosure, fairness, fidelity, task
-from understudy.curator.align import align
 from understudy.curator.attacks import Attacks
-from understudy.curator.cells import FINE_BINS, MOST_EXACT, Cells, Codes
+from understudy.curator.cells import FINE_BINS, MOST_EXACT, Cells
 from understudy.curator.cohort import FEWEST, choose
 from understudy.curator.disclosure import Disclosure
 from understudy.curator.fairness import GroupGaps, IndependenceTest
 from understudy.curator.fidelity import Fidelity
-from understudy.curator.marginal_attack import KnownMarginal
 from understudy.curator.models import Learner
-from understudy.curator.persons import Persons, persons_of
 from understudy.curator.result import CONFIDENCE, Result
 from understudy.curator.second_opinion import anonymeter_risks, check_anonymeter
-from understudy.curator.source import read_rows
-from understudy.curator.tables import Tables
+from understudy.curator.subject import Promise, Subject, read_subject, released
 from understudy.curator.target import Target
 from understudy.curator.task import Task
-from understudy.curator.trials import Trial, run_trials
-from understudy.encode import Encoding
+from understudy.curator.trials import run_trials
 from understudy.errors import BadInput, listed
 from understudy.knowledge import Independence
-from understudy.privacy.unit import Replacement
-from understudy.release import Release, load
 from understudy.schema import Schema
+
+__all__ = ["Evaluation", "Learner", "Promise", "evaluate"]
 
 FORMAT = "understudy evaluation 1"
 LEARNERS = (Learner.LOGISTIC, Learner.BOOSTING)
@@ -63,23 +56,6 @@ class Evaluation:
         """All of it as plain data."""
         head = {"format": FORMAT, "internal": True, "confidence": CONFIDENCE}
         return {**head, **_plain(dataclasses.asdict(self))}
-
-
-@dataclass(frozen=True)
-class Promise:
-    """What the synthetic table promises, as far as it is known."""
-
-    epsilon: float
-    delta: float
-    replaces: bool = False
-    whom: str = "record"
-    """A record, or a person."""
-
-    def __post_init__(self) -> None:
-        if not self.epsilon > 0 or not 0 <= self.delta < 1:
-            given = f"{self.epsilon} and {self.delta}"
-            msg = f"A promise needs epsilon above 0 and delta from 0 to below 1, not {given}."
-            raise BadInput(msg)
 
 
 def evaluate(  # noqa: PLR0913 - one per choice
@@ -111,65 +87,60 @@ def evaluate(  # noqa: PLR0913 - one per choice
     column that tells persons apart, where they have several rows: splits keep them together.
     """
     _check_choices(learners, seeds, attack_rows)
-    release = _release(synthetic)
+    release = released(synthetic)
     if target is None and release is not None:
         target = release.schema.target
     if target is None and (task_kind is not None or positive is not None):
         msg = "A kind of task and a positive class need the column to predict: --target."
         raise BadInput(msg)
     tell("Reading the tables")
-    stored = {"real": read_rows(real, text_encoding=text_encoding)}
-    stored["synthetic"] = (
-        read_rows(synthetic, text_encoding=text_encoding) if release is None else release.table
-    )
-    if test is not None:
-        stored["test"] = read_rows(test, text_encoding=text_encoding)
-    if release is not None:
-        if promise is not None:
-            msg = "The release states its own promise. Leave --epsilon and --delta away."
-            raise BadInput(msg)
-        promise = _promise(release)
-        schema = release.schema if schema is None else schema
-        person = _person(release) if person is None else person
-    owners = None if person is None else persons_of([stored["real"], *_test(stored)], person)
-    named = {
-        *([] if target is None else [target]),
-        *(n for one in independent for n in one.columns),
-    }
-    tables = align(
-        stored["real"],
-        stored["synthetic"],
-        stored.get("test"),
+    asked_for = {name for one in independent for name in one.columns}
+    subject = read_subject(
+        real,
+        synthetic,
+        test,
+        release=release,
         schema=schema,
-        without={*without, *([] if person is None else [person])},
-        named=named,
+        promise=promise,
+        person=person,
+        without=without,
+        named=asked_for if target is None else asked_for | {target},
+        text_encoding=text_encoding,
     )
+    tables = subject.tables
+    # Everything that can be refused is refused before the long work begins.
     for one in independent:
         one.check(tables.names)
-    # Everything that can be refused is refused before the long work begins.
     aim = None if target is None else Target.of(tables, target, task=task_kind, positive=positive)
     if anonymeter is not None:
         check_anonymeter(tables, anonymeter)
+
+    rng = np.random.default_rng(0)
     trials = []
     if aim is not None:
-        of_real = None if owners is None else owners[0]
-        trials = run_trials(tables, aim, learners, seeds, tell, of_real)
+        owners = None if subject.persons is None else subject.persons[0]
+        trials = run_trials(tables, aim, learners, seeds, tell, owners)
     cells = Cells.of(tables)
-    rng = np.random.default_rng(0)
     return Evaluation(
-        rows={name: table.num_rows for name, table in stored.items()},
+        rows={name: table.num_rows for name, table in subject.stored.items()},
         columns=tables.names,
         left_out=tables.left_out,
         task=None if aim is None else task.judge(tables, aim, trials),
         fidelity=fidelity.judge(tables, rng, tell),
-        independence=tuple(_independence_tests(tables, release, stored, independent, rng)),
-        gaps=tuple(_gaps(tables, cells, schema, independent, trials, rng)),
-        attacks=_attacks(
-            tables, _published(tables, release, stored), owners, promise, attack_rows, rng, tell
+        independence=tuple(
+            fairness.independence_test(codes, side, one, rng)
+            for side, codes in (subject.fine_codes.items() if independent else ())
+            for one in independent
         ),
+        gaps=tuple(
+            gap
+            for names in (subject.protected(independent) if trials else ())
+            for gap in fairness.judge_groups(cells, names, trials, rng)
+        ),
+        attacks=_attacks(subject, attack_rows, rng, tell),
         disclosure=disclosure.judge(tables, rng),
-        second_opinion=_second_opinion(tables, aim, anonymeter, rng, tell),
-        notes=tuple(_notes(tables, aim, release, independent)),
+        second_opinion=_second_opinion(subject, aim, anonymeter, rng, tell),
+        notes=tuple(_notes(subject, aim, independent)),
     )
 
 
@@ -185,97 +156,27 @@ def _check_choices(learners: Sequence[Learner], seeds: int, attack_rows: int) ->
         raise BadInput(msg)
 
 
-def _release(synthetic: Any) -> Release | None:  # noqa: ANN401 - as above
-    if isinstance(synthetic, Release):
-        return synthetic
-    if isinstance(synthetic, (str, Path)) and Path(synthetic).is_dir():
-        return load(synthetic)
-    return None
-
-
-def _promise(release: Release) -> Promise | None:
-    certificate = release.certificate
-    if certificate.not_private:
-        return None
-    replaces = certificate.unit == str(Replacement())
-    whom = "record" if _person(release) is None else "person"
-    return Promise(certificate.epsilon, certificate.delta, replaces, whom)
-
-
-def _person(release: Release) -> str | None:
-    """The column that tells persons apart, where persons are protected."""
-    ids = [column.name for column in release.schema if column.role is Role.ID]
-    return next((name for name in ids if f"person ({name})" in release.certificate.unit), None)
-
-
-def _test(stored: dict[str, pa.Table]) -> list[pa.Table]:
-    return [stored["test"]] if "test" in stored else []
-
-
-def _independence_tests(
-    tables: Tables,
-    release: Release | None,
-    stored: dict[str, pa.Table],
-    independent: Sequence[Independence],
-    rng: np.random.Generator,
-) -> list[IndependenceTest]:
-    """In the cells of the release, which are those that it can keep an independence in."""
-    sides: dict[str, Codes]
-    if release is not None:
-        encoding = Encoding(release.schema).only(tables.names)
-        sides = {name: encoding.codes(stored[name]) for name in ("synthetic", "real")}
-    else:
-        fine = Cells.of(tables, fine=True)
-        sides = {"synthetic": fine.codes(tables.synthetic), "real": fine.codes(tables.real)}
-    return [
-        fairness.independence_test(codes, name, one, rng)
-        for one in independent
-        for name, codes in sides.items()
-    ]
-
-
-def _gaps(  # noqa: PLR0913, PLR0917 - what gaps are made of
-    tables: Tables,
-    cells: Cells,
-    schema: Schema | None,
-    independent: Sequence[Independence],
-    trials: Sequence[Trial],
-    rng: np.random.Generator,
-) -> list[GroupGaps]:
-    """Gaps between the groups of every set of protected columns."""
-    groups = {one.protected for one in independent}
-    if schema is not None:
-        groups |= {(c.name,) for c in schema if c.role is Role.PROTECTED}
-    known = sorted(names for names in groups if set(names) <= set(tables.names))
-    return [
-        gap for names in known if trials for gap in fairness.judge_groups(cells, names, trials, rng)
-    ]
-
-
-def _attacks(  # noqa: PLR0913, PLR0917 - what attackers know
-    tables: Tables,
-    published: attacks.Published | None,
-    owners: list[Persons] | None,
-    promise: Promise | None,
-    rows: int,
-    rng: np.random.Generator,
-    tell: Tell,
-) -> Attacks:
+def _attacks(subject: Subject, rows: int, rng: np.random.Generator, tell: Tell) -> Attacks:
+    promise, tables, persons = subject.promise, subject.tables, subject.persons
     ceiling = None
     if promise is not None:
         ceiling = attacks.ceiling(
             promise.epsilon, promise.delta, replaces=promise.replaces, whom=promise.whom
         )
-    both = None if owners is None or tables.test is None else (owners[0], owners[1])
-    cohort = choose(tables, rows, rng, both)
+    owners = None if persons is None or tables.test is None else (persons[0], persons[1])
+    cohort = choose(tables, rows, rng, owners)
     if isinstance(cohort, str):
         return Attacks((), ceiling, (f"Attacks were left out: {cohort}.",))
-    strikes = attacks.judge(tables, cohort, rng, published, tell)
-    return Attacks(strikes, ceiling, tuple(attacks.warnings(strikes)))
+    strikes = attacks.judge(tables, cohort, rng, subject.published, tell)
+    notes = list(attacks.warnings(strikes))
+    known = 0 if owners is None else int(np.isin(owners[1], owners[0]).sum())
+    if known:
+        notes.append(f"{known:,} test rows of persons who are in the real table were left aside.")
+    return Attacks(strikes, ceiling, tuple(notes))
 
 
 def _second_opinion(
-    tables: Tables,
+    subject: Subject,
     target: Target | None,
     python: Path | None,
     rng: np.random.Generator,
@@ -284,35 +185,13 @@ def _second_opinion(
     if python is None:
         return ()
     tell("Asking anonymeter")
-    return anonymeter_risks(tables, target, python, rng)
-
-
-def _published(
-    tables: Tables, release: Release | None, stored: dict[str, pa.Table]
-) -> attacks.Published | None:
-    """The marginals that the release's own model file tells, of columns that are compared."""
-    if release is None or "test" not in stored:
-        return None
-    marginals = tuple(
-        KnownMarginal.measured(m.clique, m.values, m.scale)
-        for m in release.model.measurements
-        # The number of rows speaks for none of them.
-        if m.clique and set(m.clique) <= set(tables.names)
-    )
-    if not marginals:
-        return None
-    encoding = Encoding(release.schema).only(tables.names)
-    real, test = encoding.codes(stored["real"]), encoding.codes(stored["test"])
-    return attacks.Published(marginals, real, test, dict(encoding.domain.sizes))
+    return anonymeter_risks(subject.tables, target, python, rng)
 
 
 def _notes(
-    tables: Tables,
-    target: Target | None,
-    release: Release | None,
-    independent: Sequence[Independence],
+    subject: Subject, target: Target | None, independent: Sequence[Independence]
 ) -> list[str]:
-    notes = []
+    notes, release, tables = [], subject.release, subject.tables
     if independent:
         cells = (
             f"numbers with more than {MOST_EXACT} values cut into about {FINE_BINS} bins"

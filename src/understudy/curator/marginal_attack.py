@@ -45,6 +45,16 @@ class KnownMarginal:
         return cls(clique, counts, np.broadcast_to(0.0, counts.shape), shape)
 
 
+@dataclass(frozen=True, eq=False)
+class Published:
+    """What an attacker has besides the synthetic rows: marginals, and codes to look rows up."""
+
+    marginals: tuple[KnownMarginal, ...]
+    real: Codes
+    test: Codes
+    sizes: dict[str, int]
+
+
 def own_cells(members: NDArray[np.int64]) -> KnownMarginal:
     """The most that a marginal can tell: no noise, and a cell of its own for every member.
 
