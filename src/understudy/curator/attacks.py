@@ -250,13 +250,19 @@ def _some(points: NDArray[np.float32], rng: np.random.Generator) -> NDArray[np.f
     return points[rng.permutation(len(points))[:MOST_ROWS]]
 
 
-def warnings(strikes: tuple[Strike, ...]) -> Iterator[str]:
-    """What is odd about the controls."""
+def warnings(strikes: tuple[Strike, ...], bound: Ceiling | None = None) -> Iterator[str]:
+    """What should not be: more than a promise allows, or a control that finds something."""
     for strike in strikes:
         low, high = strike.advantage.low, strike.advantage.high
-        if strike.group != ALL_ROWS or low is None or high is None:
+        if low is None or high is None:
             continue
-        if strike.table == NO_LEAK and not low <= 0 <= high:
+        if strike.table == RELEASE and bound is not None and low > bound.swapped:
+            yield (
+                f"ALARM: the {strike.attack} attack on {strike.group} finds more than the promise "
+                "allows. Either the promise does not hold, or rows that the release never saw "
+                "differ from its own in more than membership. Do not publish; ask why."
+            )
+        if strike.table == NO_LEAK and strike.group == ALL_ROWS and not low <= 0 <= high:
             yield (
                 f"The {strike.attack} attack finds something where nothing leaks. One time in "
                 "twenty that is chance; else test rows differ from real ones in more than "

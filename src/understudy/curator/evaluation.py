@@ -168,7 +168,7 @@ def _attacks(subject: Subject, rows: int, rng: np.random.Generator, tell: Tell) 
     if isinstance(cohort, str):
         return Attacks((), ceiling, (f"Attacks were left out: {cohort}.",))
     strikes = attacks.judge(tables, cohort, rng, subject.published, tell)
-    notes = list(attacks.warnings(strikes))
+    notes = list(attacks.warnings(strikes, ceiling))
     known = 0 if owners is None else int(np.isin(owners[1], owners[0]).sum())
     if known:
         notes.append(f"{known:,} test rows of persons who are in the real table were left aside.")

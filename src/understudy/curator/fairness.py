@@ -108,22 +108,20 @@ def judge_groups(
     """Gaps between groups, for every model of the task."""
     named = ", ".join(groups)
     read = f"predictions for {trials[0].test.count:,} rows"
-    kinds = (f"demographic parity gap ({named})", f"equalized odds gap ({named})")
+    kinds = {
+        f"demographic parity gap ({named})": False,
+        f"equalized odds gap ({named})": True,
+    }
+    places = [joint(cells.codes(trial.test), groups) for trial in trials]
     for model, trained_on in trials[0].predictions:
         if model in BASELINE.values():
             continue  # it treats everybody alike
         made = [trial.predictions[model, trained_on] for trial in trials]
         told = []
-        for kind in kinds:
+        for kind, within in kinds.items():
             runs = [
-                _gap(
-                    one,
-                    joint(cells.codes(trial.test), groups),
-                    trial.weights,
-                    rng,
-                    kind == kinds[1],
-                )
-                for one, trial in zip(made, trials, strict=True)
+                _gap(one, place, trial.weights, rng, within_classes=within)
+                for one, place, trial in zip(made, places, trials, strict=True)
                 if isinstance(one, ClassPredictions)
             ]
             told.append(_told(kind, runs, made[0], read))
@@ -201,7 +199,8 @@ def _gap(
     groups: Places,
     weights: Weights,
     rng: np.random.Generator,
-    within_classes: bool,  # noqa: FBT001 - named at the one call
+    *,
+    within_classes: bool,
 ) -> _Gap:
     """The largest difference between groups in how often a class is predicted.
 

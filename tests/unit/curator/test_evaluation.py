@@ -516,3 +516,14 @@ def test_odd_tables_are_judged_or_refused(tables, data):
     assert isinstance(found, Evaluation)
     plain(found)
     show(found)
+
+
+def test_a_copy_that_claims_a_promise_raises_the_alarm():
+    rng = np.random.default_rng(5)
+    real, test = (pa.table({f"x{k}": rng.normal(size=300) for k in range(3)}) for _ in range(2))
+    found = evaluate(real, real, test=test, promise=Promise(0.1, 1e-9))
+    alarms = [note for note in found.attacks.notes if note.startswith("ALARM")]
+    assert any("distance attack on all rows" in note for note in alarms)
+    fresh = pa.table({f"x{k}": rng.normal(size=300) for k in range(3)})
+    quiet = evaluate(real, fresh, test=test, promise=Promise(1.0, 1e-9))
+    assert not [note for note in quiet.attacks.notes if note.startswith("ALARM")]
