@@ -41,7 +41,7 @@ from understudy.schema import Schema
 from understudy.schema_files import read_schema, schema_from_toml
 
 HEAVY = ("numpy", "pyarrow", "pandas", "ibis", "duckdb", "rich", "opendp", "dp_accounting")
-COMMANDS = ("demo", "schema", "synthesize", "methods", "budget", "verify")
+COMMANDS = ("demo", "schema", "synthesize", "evaluate", "methods", "budget", "verify")
 PROGRAM = Path(sys.executable).with_name("understudy")
 
 
