@@ -138,7 +138,7 @@ def evaluate(  # noqa: PLR0913 - one per choice
             for gap in fairness.judge_groups(cells, names, trials, rng)
         ),
         attacks=_attacks(subject, attack_rows, rng, tell),
-        disclosure=disclosure.judge(tables, rng),
+        disclosure=_disclosure(subject, rng, tell),
         second_opinion=_second_opinion(subject, aim, anonymeter, rng, tell),
         notes=tuple(_notes(subject, aim, independent)),
     )
@@ -173,6 +173,11 @@ def _attacks(subject: Subject, rows: int, rng: np.random.Generator, tell: Tell) 
     if known:
         notes.append(f"{known:,} test rows of persons who are in the real table were left aside.")
     return Attacks(strikes, ceiling, tuple(notes))
+
+
+def _disclosure(subject: Subject, rng: np.random.Generator, tell: Tell) -> Disclosure:
+    tell("Looking for copies and near rows")
+    return disclosure.judge(subject.tables, rng)
 
 
 def _second_opinion(
