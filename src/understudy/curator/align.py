@@ -14,7 +14,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
-from understudy.column import LARGEST_INTEGER, Column, Kind
+from understudy.column import LARGEST_INTEGER, Column, Kind, Source
 from understudy.curator.tables import ComparedColumn, Rows, Sort, Tables
 from understudy.encode.arrow_ops import ArrowOps, arrow_storage, plain_array, valid_text
 from understudy.encode.labels import NO_WORDS, YES_WORDS
@@ -211,7 +211,15 @@ def _sort(name: str, stored: Mapping[str, _Stored], fact: Column | None) -> Sort
     """What the column is compared as; refused if the tables disagree."""
     found = {which: sort for which, cells in stored.items() if (sort := cells.sort) is not None}
     if fact is not None and fact.kind is not Kind.UNKNOWN:
-        return _declared(name, stored, fact)
+        # What a release could only find to be labels may be numbers: those it tells stay numbers,
+        # and the others are missing.
+        looks = found.get(_REAL)
+        bought = fact.source is Source.BOUGHT and not fact.kind.numeric
+        return (
+            looks
+            if bought and looks is not None and looks.counted
+            else _declared(name, stored, fact)
+        )
     sorts = set(found.values())
     if not sorts:
         return Sort.LABEL

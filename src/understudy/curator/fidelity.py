@@ -6,10 +6,10 @@ two samples of one population differ too: `chance` says by how much, and an inte
 allows for it.
 """
 
+import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from itertools import combinations
-from math import comb
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,7 +19,7 @@ from understudy.curator.cells import BINS, Cells, Codes, places
 from understudy.curator.moments import MomentErrors, compare_moments
 from understudy.curator.result import Direction, Result, around
 from understudy.curator.row_weights import RowWeights
-from understudy.curator.tables import Tables
+from understudy.curator.tables import Tables, distinct
 from understudy.domain import Clique
 
 ORDERS = (1, 2, 3)
@@ -107,18 +107,25 @@ class _Difference:
         cls, clique: Clique, sizes: Sequence[int], sides: Sides, chance: NDArray[np.float64]
     ) -> "_Difference":
         real, synthetic = (places(clique, codes, sizes) for codes in sides)
-        total = int(np.prod(sizes))
-        counts = [np.bincount(place, minlength=total) for place in (real, synthetic)]
+        total = cells = math.prod(sizes)
+        if total > len(real) + len(synthetic):
+            # Most cells are empty in both tables; these are alike, and counted as one.
+            together = distinct(np.concatenate([real, synthetic]))
+            real, synthetic = together[: len(real)], together[len(real) :]
+            cells = int(together.max()) + 1
+        counts = [np.bincount(place, minlength=cells) for place in (real, synthetic)]
         p, q = counts[0] / len(real), counts[1] / len(synthetic)
         signs = np.sign(p - q) / 2
         smooth = [(count + SMOOTHING / total) / (count.sum() + SMOOTHING) for count in counts]
         quotient = smooth[0] / smooth[1]
         logs = np.log(quotient)
+        empty = [SMOOTHING / total / (count.sum() + SMOOTHING) for count in counts]
+        unseen = (total - cells) * empty[0] * math.log(empty[0] / empty[1])
         return cls(
             clique,
             min(1.0, float(np.abs(p - q).sum() / 2)),  # rounding may add a little
             RowWeights(signs[real], -signs[synthetic]),
-            float(smooth[0] @ logs),
+            float(smooth[0] @ logs) + unseen,
             RowWeights(logs[real], -quotient[synthetic]),
             float(chance[counts[0] + counts[1]].sum() / 2),
         )
@@ -149,7 +156,7 @@ def _marginals(
         if worst is None or one.distance > worst.distance:
             worst = one
     assert worst is not None  # noqa: S101 - there is a column, and so a set of them
-    every = comb(len(names), order)
+    every = math.comb(len(names), order)
     dealt = _dealt(sides, rng)
     some = [sets[k] for k in rng.permutation(len(sets))[:_DEALS]]
     divergence_floor = float(np.mean([difference(clique, dealt).divergence for clique in some]))
@@ -228,7 +235,7 @@ def _columns(order: int) -> str:
 
 def _chosen(names: Sequence[str], order: int, rng: np.random.Generator) -> list[Clique]:
     most = MOST_SETS[order]
-    if comb(len(names), order) <= most:
+    if math.comb(len(names), order) <= most:
         return list(combinations(names, order))
     chosen: set[tuple[int, ...]] = set()
     while len(chosen) < most:

@@ -17,6 +17,7 @@ from understudy.curator.tables import Tables, row_keys
 from understudy.curator.target import Target
 from understudy.curator.trials import REAL, SYNTHETIC, Predictions, Trial
 from understudy.curator.weighted import Values, Weights
+from understudy.errors import listed
 
 GAP = "synthetic minus real"
 _DELTA_MSE = "ΔMSE (%)"
@@ -151,7 +152,7 @@ def _notes(tables: Tables, target: Target, *, alone: bool) -> Iterator[str]:
         present = np.unique(target.codes(rows)[known])
         lacking = [c for k, c in enumerate(target.classes) if k not in present]
         if lacking:
-            yield f"The {which} table has no row of the class {', '.join(lacking)}."
+            yield f"The {which} table has no row of the class {listed(lacking)}."
     if tables.test is None:
         yield (
             "No test table was given: the release has seen the rows that were held out here, so "

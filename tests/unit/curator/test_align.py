@@ -547,3 +547,34 @@ def test_a_table_without_rows_reads_like_the_other(values):
     for rows in (tables.synthetic, tables.test):
         assert rows.count == 0
         assert cells(tables, rows) == []
+
+
+def test_numbers_that_a_release_could_only_find_to_be_labels_stay_numbers():
+    bought = Column(
+        name="x",
+        kind=Kind.CATEGORICAL,
+        categories=("7",),
+        other="other",
+        null=False,
+        source="bought",
+    )
+    tables = align(
+        pa.table({"x": ["7", "8.5", "9"]}),
+        pa.table({"x": ["other", "7", "other"]}),
+        schema=Schema((bought,)),
+    )
+    assert tables["x"].sort is Sort.NUMBER
+    assert tables.real.numbers["x"].tolist() == [7.0, 8.5, 9.0]
+    np.testing.assert_array_equal(tables.synthetic.numbers["x"], [NAN, 7.0, NAN])
+
+
+def test_names_that_are_left_out_are_still_looked_up_for_copies():
+    names = [f"Ann {k}" for k in range(300)]
+    real, synthetic, test = (
+        pa.table({"who": part, "y": [1.5, 2.5] * (len(part) // 2)})
+        for part in (names, names[:10] + [f"Bob {k}" for k in range(90)], names[:4] + ["Eve"] * 6)
+    )
+    tables = align(real, synthetic, test)
+    assert tables.left_out == ("who",)
+    assert tables.shared_names == {"who": (10, 4)}
+    assert align(real, synthetic, named=["who"]).names == ("who", "y")
