@@ -22,8 +22,8 @@ from understudy.curator.evaluation import Evaluation
 from understudy.curator.fairness import GroupGaps, IndependenceTest
 from understudy.curator.fidelity import Fidelity
 from understudy.curator.result import CONFIDENCE, Direction, Result
+from understudy.curator.tables import REAL, SYNTHETIC
 from understudy.curator.task import GAP, Task
-from understudy.curator.trials import REAL, SYNTHETIC
 
 _ARROWS = {
     Direction.HIGHER: " ↑",

@@ -13,15 +13,13 @@ from understudy.curator.cells import Cells, Codes
 from understudy.curator.marginal_attack import KnownMarginal, Published
 from understudy.curator.persons import Persons, persons_of
 from understudy.curator.source import read_rows
-from understudy.curator.tables import Tables
+from understudy.curator.tables import REAL, SYNTHETIC, TEST, Tables
 from understudy.encode import Encoding
 from understudy.errors import BadInput
 from understudy.knowledge import Independence
 from understudy.privacy.unit import Replacement
 from understudy.release import Release, load
 from understudy.schema import Schema
-
-REAL, SYNTHETIC, TEST = "real", "synthetic", "test"
 
 
 @dataclass(frozen=True)

@@ -10,6 +10,8 @@ from numpy.typing import NDArray
 
 from understudy.errors import BadInput, UnknownColumn
 
+REAL, SYNTHETIC, TEST = "real", "synthetic", "test"
+
 
 class Sort(StrEnum):
     """What a column is compared as."""

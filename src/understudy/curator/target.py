@@ -6,7 +6,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from understudy.curator.align import flag
+from understudy.curator.stored import flag
 from understudy.curator.tables import Rows, Sort, Tables
 from understudy.errors import BadInput
 

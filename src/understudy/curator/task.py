@@ -13,9 +13,9 @@ from understudy.curator.scores import (
     class_scores,
     number_scores,
 )
-from understudy.curator.tables import Tables, row_keys
+from understudy.curator.tables import REAL, SYNTHETIC, Tables, row_keys
 from understudy.curator.target import Target
-from understudy.curator.trials import REAL, SYNTHETIC, Predictions, Trial
+from understudy.curator.trials import Predictions, Trial
 from understudy.curator.weighted import Values, Weights
 from understudy.errors import listed
 

@@ -10,11 +10,10 @@ from understudy.curator.models import Inputs, Learner, fitting
 from understudy.curator.persons import Persons
 from understudy.curator.scores import ClassPredictions, NumberPredictions, number_scores
 from understudy.curator.split import held_out
-from understudy.curator.tables import Rows, Tables, joined, row_keys
+from understudy.curator.tables import REAL, SYNTHETIC, Rows, Tables, joined, row_keys
 from understudy.curator.target import Target
 from understudy.curator.weighted import RESAMPLES, Values, Weights, ratio, resampling
 
-SYNTHETIC, REAL = "synthetic", "real"
 BASELINE = {True: "majority class", False: "mean"}
 """What a reader gets without looking at any input, for classes and for a number."""
 OWN_ROWS = 200

@@ -11,8 +11,9 @@ from hypothesis import strategies as st
 from pyarrow import csv
 
 from understudy.column import Column, Kind, Role
-from understudy.curator.align import LARGEST, align
+from understudy.curator.align import align
 from understudy.curator.source import read_rows
+from understudy.curator.stored import LARGEST
 from understudy.curator.tables import ComparedColumn, Rows, Sort, joined, row_keys
 from understudy.errors import BadInput, UnknownColumn
 from understudy.schema import Schema
@@ -578,3 +579,14 @@ def test_names_that_are_left_out_are_still_looked_up_for_copies():
     assert tables.left_out == ("who",)
     assert tables.shared_names == {"who": (10, 4)}
     assert align(real, synthetic, named=["who"]).names == ("who", "y")
+
+
+def test_whole_numbers_that_stand_for_labels_keep_the_label_of_all_others():
+    codes = Column(name="x", kind=Kind.CATEGORICAL, categories=(1, 2), other="other", null=True)
+    tables = align(
+        pa.table({"x": ["1.0", "2", "9", ""]}),
+        pa.table({"x": ["1", "other", "2.0", None]}),
+        schema=Schema((codes,)),
+    )
+    assert cells(tables, tables.real) == ["1", "2", "9", None]
+    assert cells(tables, tables.synthetic) == ["1", "other", "2", None]

@@ -13,8 +13,8 @@ from understudy.curator import fairness
 from understudy.curator.cells import Cells
 from understudy.curator.fairness import FEWEST, independence_test, information, judge_groups
 from understudy.curator.scores import ClassPredictions, NumberPredictions
-from understudy.curator.tables import Rows
-from understudy.curator.trials import BASELINE, REAL, SYNTHETIC, Trial
+from understudy.curator.tables import REAL, SYNTHETIC, Rows
+from understudy.curator.trials import BASELINE, Trial
 from understudy.curator.weighted import resampling
 from understudy.knowledge import Independence
 

@@ -12,10 +12,10 @@ from threadpoolctl import threadpool_limits
 from understudy.curator.align import align
 from understudy.curator.models import Learner, learner_named
 from understudy.curator.split import TEST_SHARE, held_out
-from understudy.curator.tables import row_keys
+from understudy.curator.tables import REAL, SYNTHETIC, row_keys
 from understudy.curator.target import CLASSES, NUMBER, Target
 from understudy.curator.task import GAP, judge
-from understudy.curator.trials import OWN_ROWS, REAL, SYNTHETIC, run_trials
+from understudy.curator.trials import OWN_ROWS, run_trials
 from understudy.errors import BadInput, UnknownColumn
 
 NAN = math.nan
