@@ -581,12 +581,12 @@ def test_names_that_are_left_out_are_still_looked_up_for_copies():
     assert align(real, synthetic, named=["who"]).names == ("who", "y")
 
 
-def test_whole_numbers_that_stand_for_labels_keep_the_label_of_all_others():
-    codes = Column(name="x", kind=Kind.CATEGORICAL, categories=(1, 2), other="other", null=True)
+def test_whole_numbers_that_stand_for_labels_are_read_as_the_encoding_reads_them():
+    codes = Column(name="x", kind=Kind.CATEGORICAL, categories=(1, 2), null=True)
     tables = align(
-        pa.table({"x": ["1.0", "2", "9", ""]}),
-        pa.table({"x": ["1", "other", "2.0", None]}),
+        pa.table({"x": ["1.0", "2", "9", "", "odd"]}),
+        pa.table({"x": ["1", "2.0", None]}),
         schema=Schema((codes,)),
     )
-    assert cells(tables, tables.real) == ["1", "2", "9", None]
-    assert cells(tables, tables.synthetic) == ["1", "other", "2", None]
+    assert cells(tables, tables.real) == ["1", "2", "9", None, "odd"]
+    assert cells(tables, tables.synthetic) == ["1", "2", None]
