@@ -97,7 +97,7 @@ class _Commands(TyperGroup):
             typer.echo(f"Error: {' '.join(str(error).split())}", err=True)
             raise typer.Exit(_exit_code(error)) from None
         except KeyboardInterrupt:
-            typer.echo("Stopped. No release was written.", err=True)
+            typer.echo("Stopped. Nothing was written.", err=True)
             raise typer.Exit(STOPPED) from None
 
 
@@ -382,7 +382,7 @@ def evaluate(  # noqa: PLR0913 - one per option
     epsilon: Annotated[
         float | None, typer.Option(metavar="E", help="What a table without certificate claims.")
     ] = None,
-    delta: Annotated[float, typer.Option(metavar="D", help="The same.")] = 1e-9,
+    delta: Annotated[float | None, typer.Option(metavar="D", help="With it; else 1e-9.")] = None,
     attack_rows: Annotated[
         int, typer.Option(metavar="N", help="Attack at most so many members and non-members.")
     ] = 5000,
@@ -414,6 +414,9 @@ def evaluate(  # noqa: PLR0913 - one per option
         raise BadInput(msg)
     if out is not None:
         check_internal(out)
+    if delta is not None and epsilon is None:
+        msg = "A delta alone is no promise. Give --epsilon too."
+        raise BadInput(msg)
     sentences = [Independence.parse(sentence) for sentence in independent or []]
     learners = [learner_named(name) for name in _listed(models)]
     with told_steps(quiet=as_json) as tell:
@@ -429,7 +432,7 @@ def evaluate(  # noqa: PLR0913 - one per option
             positive=positive,
             schema=None if schema is None else read_schema(schema),
             without=_listed(without or ""),
-            promise=None if epsilon is None else Promise(epsilon, delta),
+            promise=None if epsilon is None else Promise(epsilon, 1e-9 if delta is None else delta),
             person=person,
             attack_rows=attack_rows,
             anonymeter=anonymeter,

@@ -181,7 +181,7 @@ def _read_table(folder: Path, files: Mapping[str, str], schema: Schema) -> pa.Ta
     options = csv.ConvertOptions(column_types=written, strings_can_be_null=True, null_values=[""])
     parsing = csv.ParseOptions(newlines_in_values=True, ignore_empty_lines=False)
     table = csv.read_csv(folder / "synthetic.csv", None, parsing, options)
-    return table.rename_columns(list(types))
+    return _with_formulas(table.rename_columns(list(types)), schema)
 
 
 def _without_formulas(table: pa.Table) -> pa.Table:
@@ -193,6 +193,18 @@ def _without_formulas(table: pa.Table) -> pa.Table:
         for column in table.columns
     ]
     return pa.table(columns, names=[_without_formula(name) for name in table.column_names])
+
+
+def _with_formulas(table: pa.Table, schema: Schema) -> pa.Table:
+    """Labels as the schema lists them, where an apostrophe was put before them."""
+    for place, name in enumerate(table.column_names):
+        column, facts = table[name], schema[name]
+        if pa.types.is_string(column.type):
+            listed = pa.array([*(facts.categories or ()), facts.other], pa.string())
+            plain = pc.replace_substring_regex(column, r"^'([=+\-@\t\r])", r"\1")
+            known = pc.is_in(column, value_set=listed)
+            table = table.set_column(place, name, pc.if_else(known, column, plain))
+    return table
 
 
 def _without_formula(text: str) -> str:

@@ -647,7 +647,7 @@ def test_a_stop_at_the_keyboard_leaves_no_folder(folder):
         said, told = started.communicate(timeout=120)
     assert started.returncode == 130
     assert said == ""
-    assert told == "Stopped. No release was written.\n"
+    assert told == "Stopped. Nothing was written.\n"
     assert present(folder) == ["large.csv", "table.ledger"]
     # What was asked by then stays charged; the next release can begin.
     assert [release.ended for release in read_ledger(folder / "table.ledger").releases] == [False]
@@ -672,7 +672,7 @@ def test_an_interrupted_save_leaves_no_folder(rows_csv, schema_toml, folder, mon
     result = synthesize("--schema", schema_toml, "--epsilon", "1", "--out", "out")
     assert result.exit_code == 130
     assert result.stdout == ""
-    assert result.stderr.endswith("Stopped. No release was written.\n")
+    assert result.stderr.endswith("Stopped. Nothing was written.\n")
     assert present(folder) == ["rows.csv", "schema.toml"]
 
 

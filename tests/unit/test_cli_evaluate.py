@@ -313,6 +313,10 @@ def test_internal_files_stay_out_of_release_folders(small, release):
     result = run("evaluate", *small, "--out", release / "scores.json")
     assert "release folder" in told(result, 2)
     assert sorted(path.name for path in release.iterdir()) == before
+    inside = release / "inside"
+    inside.mkdir()
+    assert "release folder" in told(run("evaluate", *small, "--out", inside / "scores.json"), 2)
+    inside.rmdir()
 
 
 def test_a_folder_that_is_not_there_is_said(small):
@@ -345,6 +349,7 @@ def test_a_table_without_a_certificate_may_claim_a_promise(small):
     assert content["attacks"]["ceiling"]["epsilon"] == 0.5
     assert content["attacks"]["ceiling"]["delta"] == 1e-9
     assert strict(run("evaluate", *small, "--json").stdout)["attacks"]["ceiling"] is None
+    assert "--epsilon" in told(run("evaluate", *small, "--delta", "1e-6"), 2)
 
 
 def test_columns_can_be_left_out(small):
@@ -440,7 +445,7 @@ def test_a_changed_release_is_not_judged(name, real, release, folder):
 def test_a_folder_that_is_no_release_is_refused(real, folder):
     (folder / "empty").mkdir()
     result = run("evaluate", real, "empty")
-    assert told(result, result.exit_code)
+    assert "certificate.json" in told(result, 2)
     assert result.exit_code in {1, 2}
 
 

@@ -18,6 +18,7 @@ from understudy.curator.tables import Rows, Tables, row_keys
 FEWEST = 20
 """Fewer members or non-members than this say nothing."""
 DECILES = 10
+_FEW_ALONE = 0.5
 _MOST_KNOWN = 10_000
 """So many rows of the reference say how far others stand out."""
 
@@ -59,22 +60,34 @@ def choose(
     owners = persons or (np.arange(tables.real.count), np.arange(tables.test.count))
     real, test = row_keys([tables.real, tables.test])
     counts = np.bincount(np.concatenate([real, test]))
-    stranger = ~np.isin(owners[1], owners[0]) if persons else np.ones(len(test), bool)
-    lone = counts[real] == 1, counts[test] == 1
+    # Rows of nobody are in no count of a release for persons.
+    usable = (counts[real] == 1) & (owners[0] >= 0), (counts[test] == 1)
+    stranger = np.ones(len(test), bool)
+    if persons is not None:
+        stranger = ~np.isin(owners[1], owners[0])
     # Half of the persons stay out: of the real table to stand in for a release that leaks
     # nothing, of the test table as the reference.
-    members, _ = _attacked(owners[0], lone[0], rows, rng)
+    members, _ = _attacked(owners[0], usable[0], rows, rng)
     rest = np.flatnonzero(~np.isin(owners[0], owners[0][members]))
-    non_members, reference = _attacked(owners[1], lone[1] & stranger, rows, rng)
+    non_members, reference = _attacked(owners[1], usable[1] & stranger, rows, rng)
     reference = reference[stranger[reference]]
     if min(len(members), len(non_members), len(reference)) < FEWEST:
-        return (
-            f"attacks need {FEWEST} members, {FEWEST} non-members and a reference, all without an "
-            "equal row elsewhere; give a larger test table"
-        )
+        return _too_few(usable, stranger)
     attacked = [tables.real.take(members), tables.test.take(non_members)]
     guide = tables.test.take(reference)
     return Cohort(members, rest, non_members, reference, _deciles(tables, guide, attacked, rng))
+
+
+def _too_few(
+    usable: tuple[NDArray[np.bool_], NDArray[np.bool_]], stranger: NDArray[np.bool_]
+) -> str:
+    """Why there are not enough rows to attack."""
+    why = f"they need {FEWEST} members and {FEWEST} non-members"
+    if (~stranger).sum() > len(stranger) / 2:
+        return f"{why}, and most test rows are of persons who are in the real table"
+    if min(side.mean() if len(side) else 1.0 for side in usable) < _FEW_ALONE:
+        return f"{why} without an equal row elsewhere, and most rows have one"
+    return f"{why}, out of halves of both tables; give more rows"
 
 
 def _attacked(

@@ -10,9 +10,9 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from understudy.curator.result import CONFIDENCE, Direction, Result, absent, share
-from understudy.curator.space import Distances, Space, nearest, neighbours
-from understudy.curator.tables import Rows, Tables, row_keys
+from understudy.curator.result import CONFIDENCE, WITHIN, Direction, Result, absent, share
+from understudy.curator.space import Distances, Points, Space
+from understudy.curator.tables import Rows, Tables, Tell, row_keys
 
 NOT_EVIDENCE = (
     "Copies, distances and intervals are no evidence of privacy: they miss leaks, and see some "
@@ -32,18 +32,24 @@ class Disclosure:
     warning: str = NOT_EVIDENCE
 
 
-def judge(tables: Tables, rng: np.random.Generator, eta: float = ETA) -> Disclosure:
+def judge(
+    tables: Tables,
+    rng: np.random.Generator,
+    tell: Tell = lambda _: None,
+    eta: float = ETA,
+) -> Disclosure:
     """Look for copies, near rows and near numbers."""
+    tell("Looking for copies and near rows")
     results = [*_copies(tables), *_shared_names(tables)]
     space = Space.of(tables, tables.real)
-    real = space.points(tables.real)
-    ours = space.points(_some(tables.synthetic, rng))
-    results.append(_middle("distance to closest record, synthetic to real", nearest(ours, real)))
+    ours = space.points(tables.synthetic.some(MOST_ROWS, rng))
+    name = "distance to closest record, synthetic to real"
+    results.append(_middle(name, space.nearest(ours, tables.real)[0]))
     if tables.test is not None:
-        unseen = space.points(_some(tables.test, rng))
+        unseen = space.points(tables.test.some(MOST_ROWS, rng))
         name = "distance to closest record, test to real (for comparison)"
-        results.append(_middle(name, nearest(unseen, real)))
-        results.append(_nearer(ours, real, space.points(tables.test), rng))
+        results.append(_middle(name, space.nearest(unseen, tables.real)[0]))
+        results.append(_nearer(space, ours, tables.real, tables.test, rng))
     results += _intervals(tables, space, rng, eta)
     return Disclosure(tuple(results))
 
@@ -102,7 +108,7 @@ def _middle(name: str, distances: Distances) -> Result:
     count = len(ordered)
     if not count:
         return absent(name, Direction.NONE, read, "there are no rows to compare")
-    half = 1.959963984540054 * np.sqrt(count) / 2
+    half = WITHIN * np.sqrt(count) / 2
     low = ordered[max(0, int(np.floor(count / 2 - half)))]
     high = ordered[min(count - 1, int(np.ceil(count / 2 + half)))]
     note = f"the median; {CONFIDENCE:.0%} interval"
@@ -110,18 +116,12 @@ def _middle(name: str, distances: Distances) -> Result:
     return Result(name, value, float(low), float(high), Direction.NONE, read, note)
 
 
-def _nearer(
-    ours: NDArray[np.float32],
-    real: NDArray[np.float32],
-    test: NDArray[np.float32],
-    rng: np.random.Generator,
-) -> Result:
+def _nearer(space: Space, ours: Points, real: Rows, test: Rows, rng: np.random.Generator) -> Result:
     """How many synthetic rows are nearer to a real row than to one of as many test rows."""
-    name, size = "synthetic rows nearer to real than to test rows", min(len(real), len(test))
+    name, size = "synthetic rows nearer to real than to test rows", min(real.count, test.count)
     if not size:
         return absent(name, Direction.NONE, "no rows", "there are no rows to compare with")
-    to_real = nearest(ours, real[rng.permutation(len(real))[:size]])
-    to_test = nearest(ours, test[rng.permutation(len(test))[:size]])
+    to_real, to_test = (space.nearest(ours, rows.some(size, rng))[0] for rows in (real, test))
     count = int((to_real < to_test).sum() + (to_real == to_test).sum() / 2)
     read = f"{len(ours):,} synthetic rows, against {size:,} real and as many test rows"
     return share(name, count, len(ours), Direction.NONE, read)
@@ -138,13 +138,12 @@ def _intervals(tables: Tables, space: Space, rng: np.random.Generator, eta: floa
     if not ranges or not tables.synthetic.count:
         why = "no column of numbers varies, or there are no rows"
         return [absent(name, Direction.NONE, f"{tables.real.count:,} real rows", why)]
-    synthetic = space.points(tables.synthetic)
     results = []
     for which, rows in (("real", tables.real), ("test", tables.test)):
         if rows is None or not rows.count:
             continue
-        some = _some(rows, rng)
-        place = neighbours(space.points(some), synthetic, 1)[1][:, 0]
+        some = rows.some(MOST_ROWS, rng)
+        place = space.nearest(space.points(some), tables.synthetic)[1]
         sides = [
             np.column_stack([side.numbers[c] / width for c, width in ranges.items()])
             for side in (some, tables.synthetic.take(place))
@@ -155,7 +154,3 @@ def _intervals(tables: Tables, space: Space, rng: np.random.Generator, eta: floa
             share(label, told, some.count, Direction.NONE, f"{some.count:,} {which} rows")
         )
     return results
-
-
-def _some(rows: Rows, rng: np.random.Generator) -> Rows:
-    return rows if rows.count <= MOST_ROWS else rows.take(rng.permutation(rows.count)[:MOST_ROWS])

@@ -2,7 +2,7 @@
 
 import dataclasses
 import math
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -20,6 +20,7 @@ from understudy.curator.models import Learner
 from understudy.curator.result import CONFIDENCE, Result
 from understudy.curator.second_opinion import anonymeter_risks, check_anonymeter
 from understudy.curator.subject import Promise, Subject, read_subject, released
+from understudy.curator.tables import Tell
 from understudy.curator.target import Target
 from understudy.curator.task import Task
 from understudy.curator.trials import run_trials
@@ -33,7 +34,6 @@ FORMAT = "understudy evaluation 1"
 LEARNERS = (Learner.LOGISTIC, Learner.BOOSTING)
 SEEDS = 3
 ATTACK_ROWS = 5000
-Tell = Callable[[str], None]
 
 
 @dataclass(frozen=True)
@@ -88,7 +88,7 @@ def evaluate(  # noqa: PLR0913 - one per choice
     """
     _check_choices(learners, seeds, attack_rows)
     release = released(synthetic)
-    if target is None and release is not None:
+    if target is None and release is not None and release.schema.target not in without:
         target = release.schema.target
     if target is None and (task_kind is not None or positive is not None):
         msg = "A kind of task and a positive class need the column to predict: --target."
@@ -109,8 +109,8 @@ def evaluate(  # noqa: PLR0913 - one per choice
     )
     tables = subject.tables
     # Everything that can be refused is refused before the long work begins.
-    for one in independent:
-        one.check(tables.names)
+    for name in asked_for:
+        tables[name]  # refuses an unknown name
     aim = None if target is None else Target.of(tables, target, task=task_kind, positive=positive)
     if anonymeter is not None:
         check_anonymeter(tables, anonymeter)
@@ -129,7 +129,7 @@ def evaluate(  # noqa: PLR0913 - one per choice
         fidelity=fidelity.judge(tables, rng, tell),
         independence=tuple(
             fairness.independence_test(codes, side, one, rng)
-            for side, codes in (subject.fine_codes.items() if independent else ())
+            for side, codes in (subject.fine_codes().items() if independent else ())
             for one in independent
         ),
         gaps=tuple(
@@ -138,7 +138,7 @@ def evaluate(  # noqa: PLR0913 - one per choice
             for gap in fairness.judge_groups(cells, names, trials, rng)
         ),
         attacks=_attacks(subject, attack_rows, rng, tell),
-        disclosure=_disclosure(subject, rng, tell),
+        disclosure=disclosure.judge(tables, rng, tell),
         second_opinion=_second_opinion(subject, aim, anonymeter, rng, tell),
         notes=tuple(_notes(subject, aim, independent)),
     )
@@ -167,17 +167,12 @@ def _attacks(subject: Subject, rows: int, rng: np.random.Generator, tell: Tell) 
     cohort = choose(tables, rows, rng, owners)
     if isinstance(cohort, str):
         return Attacks((), ceiling, (f"Attacks were left out: {cohort}.",))
-    strikes = attacks.judge(tables, cohort, rng, subject.published, tell)
-    notes = list(attacks.warnings(strikes, ceiling))
+    strikes = attacks.judge(tables, cohort, rng, subject.published(), tell)
+    notes = list(attacks.warnings(strikes))
     known = 0 if owners is None else int(np.isin(owners[1], owners[0]).sum())
     if known:
         notes.append(f"{known:,} test rows of persons who are in the real table were left aside.")
-    return Attacks(strikes, ceiling, tuple(notes))
-
-
-def _disclosure(subject: Subject, rng: np.random.Generator, tell: Tell) -> Disclosure:
-    tell("Looking for copies and near rows")
-    return disclosure.judge(subject.tables, rng)
+    return Attacks(strikes, ceiling, tuple(notes), tuple(attacks.alarms(strikes, ceiling)))
 
 
 def _second_opinion(

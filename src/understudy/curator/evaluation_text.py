@@ -29,9 +29,10 @@ _ARROWS = {
     Direction.HIGHER: " ↑",
     Direction.LOWER: " ↓",
     Direction.ZERO: " →0",
-    Direction.ONE: " →1",
     Direction.NONE: "",
 }
+
+_FEW_TELLING = 0.5
 
 Cell = str | Result | None
 
@@ -121,14 +122,15 @@ def _show_fidelity(page: _Page, fidelity: Fidelity) -> None:
         lines += [
             (_named(one.distance), one.distance, f"{one.floor:.3g} by chance"),
             (f"  worst: {', '.join(one.worst)}", one.worst_distance, ""),
-            (_named(one.divergence), one.divergence, "nats"),
+            (_named(one.divergence), one.divergence, f"{one.divergence_floor:.3g} by chance"),
         ]
     for moment in fidelity.moments:
-        unit = "" if moment.kind == "correlation" else "real deviations"
-        lines.append((_named(moment.difference), moment.difference, unit))
+        chance = f"{moment.floor:.3g} by chance"
+        lines.append((_named(moment.difference), moment.difference, chance))
         if moment.worst:
             lines.append((f"  worst: {', '.join(moment.worst)}", moment.worst_difference, ""))
     page.table(("", "value", ""), lines)
+    page.say("Divergences are in nats, moments in the real table's standard deviations.")
     for note in fidelity.notes:
         page.say(note)
 
@@ -149,7 +151,14 @@ def _show_independence(page: _Page, tests: Sequence[IndependenceTest]) -> None:
             for test in tests
         ],
     )
-    page.say("A small p speaks against the independence.")
+    page.say("A small p speaks against the independence; a large one does not prove it.")
+    for test in tests:
+        if test.telling < _FEW_TELLING:
+            page.say(
+                f"Only {test.telling:.0%} of the {test.table} rows can speak against "
+                f"{test.sentence}: in the other strata one side never varies. Give fewer columns, "
+                "or coarser ones."
+            )
 
 
 def _show_gaps(page: _Page, gaps: Sequence[GroupGaps]) -> None:
@@ -212,7 +221,7 @@ def _show_attacks(page: _Page, attacks: Attacks) -> None:
             f"at most {bound.one_record:.3f} in telling whether one {bound.whom} is in the table, "
             f"and {bound.swapped:.3f} in telling which of two is, as is measured here."
         )
-    for note in attacks.notes:
+    for note in (*attacks.alarms, *attacks.notes):
         page.say(note)
 
 

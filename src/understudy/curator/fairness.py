@@ -44,6 +44,8 @@ class IndependenceTest:
     """Below this lie 95 % of such deals."""
     p_value: float
     """How often such a deal has as much; small values speak against the independence."""
+    telling: float = 1.0
+    """The share of rows in strata where both sides vary; no other row can speak against it."""
 
 
 @dataclass(frozen=True)
@@ -82,7 +84,7 @@ def independence_test(
         nothing = absent(name, Direction.LOWER, read, "there are no rows")
         return IndependenceTest(str(independence), table, nothing, 0.0, 0.0, 1.0)
     strata = _Strata.of(outcome, given)
-    value = strata.information(protected)
+    value = information(outcome, protected, given)
     permutations = int(np.clip(_MOST_DEALT // rows, _FEWEST_PERMUTATIONS, PERMUTATIONS))
     dealt = np.array([strata.information(d) for d in strata.deals(protected, permutations, rng)])
     expected, limit = float(dealt.mean()), float(np.quantile(dealt, 0.95))
@@ -99,7 +101,16 @@ def independence_test(
         note=f"in nats; about {expected:.3g} if the independence held",
     )
     p_value = (1 + as_much) / (1 + permutations)
-    return IndependenceTest(str(independence), table, result, expected, limit, p_value)
+    telling = float((_varies(outcome, given) & _varies(protected, given)).mean())
+    return IndependenceTest(str(independence), table, result, expected, limit, p_value, telling)
+
+
+def _varies(values: Places, given: Places) -> NDArray[np.bool_]:
+    """By row, whether its stratum has more than one value."""
+    low, high = (np.full(int(given.max()) + 1, start) for start in (np.iinfo(np.int64).max, -1))
+    np.minimum.at(low, given, values)
+    np.maximum.at(high, given, values)
+    return np.asarray(low[given] < high[given])
 
 
 def judge_groups(
@@ -220,19 +231,24 @@ def _gap(
             said = made.predicted == k
             rates = np.array([mean_where(said, member, weights) for member in members])
             largest = np.fmax(largest, rates.max(axis=0) - rates.min(axis=0))
-            by_chance = np.fmax(by_chance, _dealt_gaps(said, members, rng))
+        by_chance = np.fmax(by_chance, _dealt_gaps(made.predicted, members, rng))
     return _Gap(largest, float(by_chance.mean()), small)
 
 
 def _dealt_gaps(
-    said: NDArray[np.bool_], members: Sequence[NDArray[np.bool_]], rng: np.random.Generator
+    predicted: NDArray[np.int64], members: Sequence[NDArray[np.bool_]], rng: np.random.Generator
 ) -> Values:
-    """The same difference where rows are dealt out to the groups at random."""
+    """The same differences where predictions are dealt out to the groups at random."""
     sizes = np.array([member.sum() for member in members])
-    yes = int((said & np.any(members, axis=0)).sum())
-    drawn = rng.multivariate_hypergeometric(sizes, yes, size=_DEALS)
-    rates = drawn / sizes
-    return np.asarray(rates.max(axis=1) - rates.min(axis=1))
+    said = distinct(np.concatenate([predicted[member] for member in members]))
+    classes = int(said.max()) + 1
+    group = np.repeat(np.arange(len(members)), sizes) * classes
+    gaps = np.empty(_DEALS)
+    for k in range(_DEALS):
+        counts = np.bincount(group + rng.permutation(said), minlength=len(members) * classes)
+        rates = counts.reshape(len(members), classes) / sizes[:, None]
+        gaps[k] = (rates.max(axis=0) - rates.min(axis=0)).max()
+    return gaps
 
 
 def _told(name: str, runs: Sequence[_Gap], first: Predictions | str, read: str) -> Result:

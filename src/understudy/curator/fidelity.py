@@ -7,7 +7,7 @@ allows for it.
 """
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import combinations
 
@@ -19,7 +19,7 @@ from understudy.curator.cells import BINS, Cells, Codes, places
 from understudy.curator.moments import MomentErrors, compare_moments
 from understudy.curator.result import Direction, Result, around
 from understudy.curator.row_weights import RowWeights
-from understudy.curator.tables import Tables, distinct
+from understudy.curator.tables import Tables, Tell, distinct
 from understudy.domain import Clique
 
 ORDERS = (1, 2, 3)
@@ -50,15 +50,16 @@ class MarginalErrors:
     distance: Result
     """The mean total variation distance."""
     divergence: Result
-    """The mean Kullback-Leibler divergence of the synthetic from the real marginals, in nats."""
+    """The mean Kullback-Leibler divergence of real from synthetic marginals, in nats."""
     floor: float
     """The total variation distance that two samples of one population would show, about."""
     divergence_floor: float
     """The same of the divergence."""
     worst: Clique
     worst_distance: Result
-    distances: tuple[tuple[Clique, float], ...]
-    """By set of columns; of triples, the worst ones."""
+    distances: tuple[tuple[Clique, float, float], ...]
+    """Of each set of columns the distance and what chance gives, the worst beyond chance first;
+    of triples, the worst ones alone."""
 
 
 @dataclass(frozen=True)
@@ -70,9 +71,7 @@ class Fidelity:
     notes: tuple[str, ...]
 
 
-def judge(
-    tables: Tables, rng: np.random.Generator, tell: Callable[[str], None] = lambda _: None
-) -> Fidelity:
+def judge(tables: Tables, rng: np.random.Generator, tell: Tell = lambda _: None) -> Fidelity:
     """Compare distributions."""
     cells = Cells.of(tables)
     sides = cells.codes(tables.real), cells.codes(tables.synthetic)
@@ -138,7 +137,7 @@ def _marginals(
     sets = _chosen(names, order, rng)
     rows = [len(codes[names[0]]) for codes in sides]
     on_distance, on_divergence = RowWeights.none(*rows), RowWeights.none(*rows)
-    distances: dict[Clique, float] = {}
+    distances: dict[Clique, tuple[float, float]] = {}
     divergence = floor = 0.0
     worst: _Difference | None = None
     chance = _chance(*rows)
@@ -148,12 +147,13 @@ def _marginals(
 
     for clique in sets:
         one = difference(clique, sides)
-        distances[clique] = one.distance
+        distances[clique] = (one.distance, one.floor)
         on_distance.add(one.on_distance)
         on_divergence.add(one.on_divergence)
         divergence += one.divergence / len(sets)
         floor += one.floor / len(sets)
-        if worst is None or one.distance > worst.distance:
+        # Beyond chance, for pairs with many cells differ most by chance.
+        if worst is None or one.distance - one.floor > worst.distance - worst.floor:
             worst = one
     assert worst is not None  # noqa: S101 - there is a column, and so a set of them
     every = math.comb(len(names), order)
@@ -163,13 +163,15 @@ def _marginals(
     which = f"{every:,}" if len(sets) == every else f"{len(sets):,} of {every:,}"
     what = f"{read}, {which} marginals of {_columns(order)}"
     whole = (0.0, 1.0)
-    ranked = sorted(distances.items(), key=lambda pair: -pair[1])
+    ranked = sorted(
+        ((clique, *told) for clique, told in distances.items()), key=lambda one: one[2] - one[1]
+    )
     return MarginalErrors(
         order,
         len(sets),
         around(
             f"{order}-way total variation",
-            sum(distances.values()) / len(sets),
+            sum(distance for distance, _ in distances.values()) / len(sets),
             on_distance.error(len(sets)),
             Direction.LOWER,
             what,

@@ -16,7 +16,7 @@ def check_internal(path: Path) -> None:
     if not path.parent.is_dir():
         msg = f"{path} cannot be written: there is no such folder. Make it, or choose another."
         raise BadInput(msg)
-    if (path.parent / CERTIFICATE).exists():
+    if any((folder / CERTIFICATE).exists() for folder in path.absolute().parents):
         msg = f"{path} lies in a release folder, where everything may be published. Choose another."
         raise BadInput(msg)
 

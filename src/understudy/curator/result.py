@@ -1,16 +1,14 @@
 """A measured number: never bare, always with how sure it is and which way is good."""
 
-from collections.abc import Iterable
 from dataclasses import dataclass
 from enum import StrEnum
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 CONFIDENCE = 0.95
 """Of every interval."""
-_WITHIN = 1.959963984540054
+WITHIN = 1.959963984540054
 """So many standard errors, for a normal number."""
 
 
@@ -20,7 +18,6 @@ class Direction(StrEnum):
     HIGHER = "higher is better"
     LOWER = "lower is better"
     ZERO = "nearer to 0 is better"
-    ONE = "nearer to 1 is better"
     NONE = "neither way is better"
 
 
@@ -95,7 +92,7 @@ def around(  # noqa: PLR0913 - what a result holds
     `chance` is what the value would be, about, if there were nothing to measure: differences of
     samples are never 0. The interval's lower end allows for it.
     """
-    margin = _WITHIN * error
+    margin = WITHIN * error
     low, high = max(value - chance - margin, within[0]), min(value + margin, within[1])
     return Result(name, value, min(low, value), high, direction, read, note)
 
@@ -108,7 +105,7 @@ def share(name: str, count: int, total: int, direction: Direction, read: str) ->
     """
     if total == 0:
         return Result(name, None, None, None, direction, read, "there are no rows to count")
-    z = _WITHIN
+    z = WITHIN
     value = count / total
     middle = (value + z * z / (2 * total)) / (1 + z * z / total)
     half = z / (1 + z * z / total) * np.sqrt(value * (1 - value) / total + (z / (2 * total)) ** 2)
@@ -120,8 +117,3 @@ def share(name: str, count: int, total: int, direction: Direction, read: str) ->
 def absent(name: str, direction: Direction, read: str, why: str) -> Result:
     """A result that cannot be told."""
     return Result(name, None, None, None, direction, read, why)
-
-
-def plain(results: Iterable[Result]) -> list[dict[str, Any]]:
-    """Results as plain data."""
-    return [vars(result).copy() for result in results]

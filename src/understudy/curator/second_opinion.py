@@ -36,7 +36,7 @@ def anonymeter_risks(
     with tempfile.TemporaryDirectory() as name:  # readable by its owner alone
         folder = Path(name)
         for side, rows in sides.items():
-            pq.write_table(_typed(tables, _some(rows, rng)), folder / f"{side}.parquet")
+            pq.write_table(_typed(tables, rows.some(_MOST_ROWS, rng)), folder / f"{side}.parquet")
         request = {
             "attacks": attacks,
             "target": None if target is None else target.name,
@@ -83,10 +83,6 @@ def _result(what: str, told: dict[str, float | str], read: str) -> Result:
         return absent(name, Direction.LOWER, read, f"anonymeter failed with {told['failed']}")
     value, low, high = (float(told[key]) for key in ("value", "low", "high"))
     return Result(name, value, low, high, Direction.LOWER, read)
-
-
-def _some(rows: Rows, rng: np.random.Generator) -> Rows:
-    return rows if rows.count <= _MOST_ROWS else rows.take(rng.permutation(rows.count)[:_MOST_ROWS])
 
 
 def _typed(tables: Tables, rows: Rows) -> pa.Table:

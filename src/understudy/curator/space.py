@@ -15,6 +15,7 @@ NEIGHBOURS = 10
 """How far a row stands out is its mean distance to this many others."""
 FARTHEST = 1e6
 """Numbers further out, in standard deviations, are moved here: squares must stay finite."""
+_BLOCK = 2**17
 CLOSEST = 1e-6
 """Distances below are rounding errors, and told as this one."""
 
@@ -65,10 +66,19 @@ class Space:
         parts += [directions[rows.codes[name]] for name, directions in self.labels.items()]
         return np.hstack(parts)
 
+    def nearest(self, queries: Points, rows: Rows) -> tuple[Distances, NDArray[np.intp]]:
+        """By query, the distance of the nearest row and its place; infinite if there is none.
 
-def nearest(queries: Points, points: Points) -> Distances:
-    """By query, the distance to the nearest point; infinite if there is none."""
-    return neighbours(queries, points, 1)[0][:, 0]
+        Rows become points a block at a time, however many there are.
+        """
+        distances, places = np.full(len(queries), np.inf), np.zeros(len(queries), np.intp)
+        for first in range(0, rows.count, _BLOCK):
+            block = rows.take(np.arange(first, min(first + _BLOCK, rows.count)))
+            found, where = neighbours(queries, self.points(block), 1)
+            closer = found[:, 0] < distances
+            distances = np.where(closer, found[:, 0], distances)
+            places = np.where(closer, first + where[:, 0], places)
+        return distances, places
 
 
 def neighbours(queries: Points, points: Points, count: int) -> tuple[Distances, NDArray[np.intp]]:

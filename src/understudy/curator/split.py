@@ -2,28 +2,37 @@
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.sparse import coo_array
+from scipy.sparse.csgraph import connected_components
 
 from understudy.curator.tables import distinct
 
 TEST_SHARE = 0.3
-_FEWEST_GROUPS = 50
 _LARGEST_GROUP = 0.05
-"""Larger groups than this share of the rows are always trained on."""
+"""Larger groups than this share of the rows are split row by row: whole, they would be all or
+nothing of what there is to learn and to test."""
 
 
 def held_out(groups: NDArray[np.int64], rng: np.random.Generator) -> tuple[NDArray[np.bool_], bool]:
-    """Which rows to test on, about a third, whole groups at a time; and whether that worked.
-
-    Where there are few different groups, or a few hold most rows, rows are held out one by one:
-    whole groups would leave training without most of what there is to learn.
-    """
+    """Which rows to test on, three of ten, whole groups at a time; and whether all stayed whole."""
     places = distinct(groups)
     sizes = np.bincount(places, minlength=1)
-    small = np.flatnonzero(sizes <= max(1.0, _LARGEST_GROUP * len(places)))
-    wanted = TEST_SHARE * len(places)
-    if len(sizes) < min(_FEWEST_GROUPS, len(places)) or sizes[small].sum() < wanted:
-        return rng.permutation(len(places)) < round(wanted), False
-    order = rng.permutation(small)
-    chosen = np.zeros(len(sizes), bool)
-    chosen[order[np.cumsum(sizes[order]) <= max(1.0, wanted)]] = True
-    return np.asarray(chosen[places]), True
+    large = sizes > max(1.0, _LARGEST_GROUP * len(places))
+    out = np.zeros(len(places), bool)
+    for group in np.flatnonzero(large):
+        rows = rng.permutation(np.flatnonzero(places == group))
+        out[rows[: round(TEST_SHARE * len(rows))]] = True
+    small = rng.permutation(np.flatnonzero(~large & (sizes > 0)))
+    wanted = TEST_SHARE * sizes[small].sum()
+    chosen = small[np.cumsum(sizes[small]) <= wanted + 0.5]
+    return out | np.isin(places, chosen), not large.any()
+
+
+def linked(first: NDArray[np.int64], second: NDArray[np.int64]) -> NDArray[np.int64]:
+    """Groups of rows that share either number, directly or through other rows."""
+    left, right = distinct(first), distinct(second)
+    nodes = int(left.max(initial=-1)) + 1
+    size = nodes + int(right.max(initial=-1)) + 1
+    links = coo_array((np.ones(len(left), np.int8), (left, nodes + right)), (size, size))
+    _, of_node = connected_components(links, directed=False)
+    return np.asarray(of_node[left], np.int64)

@@ -52,7 +52,6 @@ class Subject:
     persons: list[Persons] | None
     """Of the real and the test rows, whose they are, where that is known."""
 
-    @property
     def fine_codes(self) -> dict[str, Codes]:
         """Cells of real and synthetic rows to test independences in.
 
@@ -66,7 +65,6 @@ class Subject:
         rows = {SYNTHETIC: self.tables.synthetic, REAL: self.tables.real}
         return {side: cells.codes(rows[side]) for side in sides}
 
-    @property
     def published(self) -> Published | None:
         """The marginals that the release's own model file tells, of columns that are compared."""
         if self.release is None or TEST not in self.stored:

@@ -1,6 +1,6 @@
 """Real, synthetic and test rows, read alike, so that they can be compared."""
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Any
@@ -11,6 +11,8 @@ from numpy.typing import NDArray
 from understudy.errors import BadInput, UnknownColumn
 
 REAL, SYNTHETIC, TEST = "real", "synthetic", "test"
+Tell = Callable[[str], None]
+"""Told what is being done."""
 
 
 class Sort(StrEnum):
@@ -53,6 +55,10 @@ class Rows:
         codes = {name: values[places] for name, values in self.codes.items()}
         kept = np.arange(self.count)[places]
         return Rows(len(kept), numbers, codes)
+
+    def some(self, most: int, rng: np.random.Generator) -> "Rows":
+        """A random choice of at most so many rows."""
+        return self if self.count <= most else self.take(rng.permutation(self.count)[:most])
 
     def only(self, names: Collection[str]) -> "Rows":
         """Some of the columns."""

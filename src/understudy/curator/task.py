@@ -73,7 +73,7 @@ def judge(tables: Tables, target: Target, trials: Sequence[Trial]) -> Task:
         scores.append(TaskScores(model, trained_on, _results(values, read, runs[0])))
     scores.extend(_gaps(_read(tables, GAP, trials), first, scored))
     positive = None if target.positive is None else target.classes[target.positive]
-    notes = tuple(_notes(tables, target, alone=all(trial.alone for trial in trials)))
+    notes = tuple(_notes(tables, target, together=all(trial.twins_together for trial in trials)))
     return Task(target.name, target.task, positive, tuple(scores), notes)
 
 
@@ -122,12 +122,10 @@ def _belongs(name: str, target: Target) -> bool:
 
 
 def _read(tables: Tables, trained_on: str, trials: Sequence[Trial]) -> str:
-    train = (
-        tables.real.count if tables.test is not None else tables.real.count - trials[0].test.count
-    )
+    train = "all" if tables.test is not None else "the other"
     rows = {
         SYNTHETIC: f"{tables.synthetic.count:,} synthetic rows",
-        REAL: f"about {train:,} real rows",
+        REAL: f"{train} real rows",
         GAP: "the same rows",
     }[trained_on]
     given = "rows of the test table" if tables.test is not None else "held-out real rows"
@@ -135,7 +133,7 @@ def _read(tables: Tables, trained_on: str, trials: Sequence[Trial]) -> str:
     return f"trained on {rows}, tested on {trials[0].test.count:,} {given}{rounds}"
 
 
-def _notes(tables: Tables, target: Target, *, alone: bool) -> Iterator[str]:
+def _notes(tables: Tables, target: Target, *, together: bool) -> Iterator[str]:
     """What a person should know about these scores."""
     for which, rows in (
         ("real", tables.real),
@@ -150,6 +148,8 @@ def _notes(tables: Tables, target: Target, *, alone: bool) -> Iterator[str]:
         if not target.classes or not known.any():
             continue
         present = np.unique(target.codes(rows)[known])
+        if len(target.classes) in present:
+            yield f"Some {which} rows are of a class that no real row has."
         lacking = [c for k, c in enumerate(target.classes) if k not in present]
         if lacking:
             yield f"The {which} table has no row of the class {listed(lacking)}."
@@ -159,9 +159,9 @@ def _notes(tables: Tables, target: Target, *, alone: bool) -> Iterator[str]:
             "scores of synthetic rows may flatter. "
             + (
                 "Rows that are alike were held out together."
-                if alone
-                else "Too many rows are alike to hold these out together: scores of real rows may "
-                "flatter too."
+                if together
+                else "Too many rows are alike to hold these out together, so scores of real rows "
+                "may flatter too."
             )
         )
     else:

@@ -1,6 +1,6 @@
 """Rounds of the readers' task: split, train on synthetic and real rows, predict the same rows."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -9,8 +9,8 @@ from numpy.typing import NDArray
 from understudy.curator.models import Inputs, Learner, fitting
 from understudy.curator.persons import Persons
 from understudy.curator.scores import ClassPredictions, NumberPredictions, number_scores
-from understudy.curator.split import held_out
-from understudy.curator.tables import REAL, SYNTHETIC, Rows, Tables, joined, row_keys
+from understudy.curator.split import held_out, linked
+from understudy.curator.tables import REAL, SYNTHETIC, Rows, Tables, Tell, joined, row_keys
 from understudy.curator.target import Target
 from understudy.curator.weighted import RESAMPLES, Values, Weights, ratio, resampling
 
@@ -26,7 +26,6 @@ _FEW_ROWS = 10
 """Fewer rows of a class, and none can be held back while training."""
 
 Predictions = ClassPredictions | NumberPredictions
-Tell = Callable[[str], None]
 
 
 @dataclass(frozen=True, eq=False)
@@ -39,7 +38,7 @@ class Trial:
     """By model and by what it was trained on; or why there are none."""
     delta_mse: dict[str, Values]
     """By model, what adding synthetic rows to a few own ones takes off the error, in percent."""
-    alone: bool = True
+    twins_together: bool = True
     """Whether rows that are alike are all tested on or all trained on."""
 
 
@@ -49,7 +48,7 @@ class _Split:
     test: Rows
     own: Rows
     """A few rows more that are not tested on: what a reader has without the release."""
-    alone: bool
+    whole: bool
 
 
 def run_trials(  # noqa: PLR0913, PLR0917 - one per choice
@@ -74,12 +73,12 @@ def run_trials(  # noqa: PLR0913, PLR0917 - one per choice
         rng = np.random.default_rng(seed)
         split = _split(tables, target, inputs, persons, rng)
         if same_test and trials:
-            trial = Trial(split.test, trials[0].weights, {}, {}, split.alone)
+            trial = Trial(split.test, trials[0].weights, {}, {}, split.whole)
         else:
             resamples = _MOST_WEIGHTS // max(split.test.count, 1)
             resamples = int(np.clip(resamples, _FEWEST_RESAMPLES, RESAMPLES))
             weights = resampling(split.test.count, rng, resamples)
-            trial = Trial(split.test, weights, {}, {}, split.alone)
+            trial = Trial(split.test, weights, {}, {}, split.whole)
         for learner in learners:
             model = learner.described(classes=classes)
             tell(f"Fitting {model}, round {seed + 1} of {seeds}")
@@ -107,20 +106,23 @@ def _split(
     """Real rows to train on, and rows to test on: those that were given, or some held out."""
     known = target.known(tables.real)
     real = tables.real.take(known)
-    alone = True
+    whole = True
     if tables.test is not None:
         train, test = real, tables.test.take(target.known(tables.test))
     else:
         # Alike are rows with equal inputs: with equal targets too, a model could learn that what
         # it has seen is *not* in the test rows.
         alike = row_keys([real.only({*inputs.numbers, *inputs.labels})])[0]
-        out, alone = held_out(alike if persons is None else persons[known], rng)
+        owners = None if persons is None else persons[known]
+        out, whole = held_out(alike if owners is None else linked(alike, owners), rng)
+        if owners is not None and not whole:
+            out, _ = held_out(owners, rng)  # persons stay together, whatever else does not
         train, test = real.take(~out), real.take(out)
     if target.classes:
-        return _Split(train, test, test.take(np.zeros(0, np.intp)), alone)
+        return _Split(train, test, test.take(np.zeros(0, np.intp)), whole)
     order = rng.permutation(test.count)
     own = min(OWN_ROWS, int(_OWN_SHARE * test.count))
-    return _Split(train, test.take(order[own:]), test.take(order[:own]), alone)
+    return _Split(train, test.take(order[own:]), test.take(order[:own]), whole)
 
 
 @dataclass(frozen=True)
@@ -152,7 +154,8 @@ class _Fit:
     def _classes(self, train: Rows, test: Rows) -> ClassPredictions:
         target = self.target
         codes = target.codes(train)
-        counts = np.bincount(codes, minlength=len(target.classes))
+        # One more than the classes, for synthetic rows of a class that no real row has.
+        counts = np.bincount(codes, minlength=len(target.classes) + 1)
         present = np.flatnonzero(counts)
         if len(present) == 1:
             return _shares(target, counts, test)
@@ -160,11 +163,11 @@ class _Fit:
         model = self.inputs.classifier(self.learner, self.seed, hold_back=hold_back)
         learn, apply = self.inputs.matrices(train, test)
         model.fit(learn, codes)
-        scores = np.zeros((test.count, len(target.classes)))
+        scores = np.zeros((test.count, len(counts)))
         probabilities = None
         if hasattr(model, "predict_proba"):
             scores[:, present] = model.predict_proba(apply)
-            probabilities = scores
+            probabilities = scores[:, :-1]
         else:
             decided = model.decision_function(apply)
             both = decided if decided.ndim > 1 else np.column_stack([-decided, decided])
@@ -202,7 +205,7 @@ def _baseline(target: Target, train: Rows, test: Rows) -> Predictions | str:
     if not test.count:
         return "there are no rows to test on"
     if target.classes:
-        counts = np.bincount(target.codes(train), minlength=len(target.classes))
+        counts = np.bincount(target.codes(train), minlength=len(target.classes) + 1)
         return _shares(target, counts, test)
     middle = np.full(test.count, target.numbers(train).mean())
     return NumberPredictions(target.numbers(test), middle)
@@ -212,4 +215,4 @@ def _shares(target: Target, counts: NDArray[np.int64], test: Rows) -> ClassPredi
     """Predicts each class by its share, and so always the most common one."""
     shares = np.tile(counts / counts.sum(), (test.count, 1))
     most = np.full(test.count, int(np.argmax(counts)))
-    return ClassPredictions(target.codes(test), most, shares, shares, target.positive)
+    return ClassPredictions(target.codes(test), most, shares, shares[:, :-1], target.positive)

@@ -5,7 +5,7 @@ once, for a matrix of weights (one weighting per line, the first of them all one
 value and the resampled values together.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 import numpy as np
@@ -93,21 +93,26 @@ def true_positives(
     return values
 
 
-def permuted(
-    positive: NDArray[np.bool_], rng: np.random.Generator, permutations: int
-) -> NDArray[np.float32]:
-    """Labels as they are, and after them dealt out at random."""
-    dealt = rng.permuted(np.tile(positive, (permutations, 1)), axis=1)
-    return np.vstack([positive, dealt]).astype(np.float32)
-
-
-def permutation_p(scores: Values, dealt: NDArray[np.float32]) -> float:
-    """How often labels dealt out at random have an AUC as high as the first ones."""
+def permutation_p(
+    scores: Sequence[Values],
+    positive: NDArray[np.bool_],
+    rng: np.random.Generator,
+    permutations: int,
+) -> Values:
+    """By score, how often labels dealt out at random have an AUC as high as these labels."""
+    rows = len(positive)
+    if not rows:
+        return np.ones(len(scores))
     # Ranks around 0 and of about 1, so that sums in single precision differ by rounding alone.
-    ranks = (rankdata(scores) / len(scores) - 0.5).astype(np.float32)
-    sums = dealt @ ranks
-    as_high = int((sums[1:] >= sums[0] - 1e-4).sum())
-    return (1 + as_high) / len(dealt)
+    ranks = np.column_stack([rankdata(one) / rows - 0.5 for one in scores]).astype(np.float32)
+    found = positive.astype(np.float32) @ ranks
+    as_high = np.zeros(len(scores))
+    lines = max(1, _CHUNK // rows)
+    for first in range(0, permutations, lines):
+        deals = np.tile(positive, (min(lines, permutations - first), 1))
+        dealt = rng.permuted(deals, axis=1).astype(np.float32) @ ranks
+        as_high += (dealt >= found - 1e-4).sum(axis=0)
+    return np.asarray((1 + as_high) / (1 + permutations))
 
 
 def ratio(above: Values, below: Values) -> Values:

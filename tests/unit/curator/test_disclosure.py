@@ -30,7 +30,7 @@ def _one_thread():
 
 def judged(real, synthetic, test=None, eta=disclosure.ETA):
     parts = [pa.table(part) for part in (real, synthetic, test) if part is not None]
-    return disclosure.judge(align(*parts), np.random.default_rng(0), eta)
+    return disclosure.judge(align(*parts), np.random.default_rng(0), eta=eta)
 
 
 def one(found, name):

@@ -116,12 +116,13 @@ def test_distances_and_divergences_equal_loops_over_dictionaries(order, make):
     expected = {clique: by_loops(real, synthetic, clique) for clique in cliques}
     assert found.order == order
     assert found.compared == len(cliques)
-    assert dict(found.distances) == pytest.approx({c: e[0] for c, e in expected.items()})
+    told = {clique: distance for clique, distance, _ in found.distances}
+    assert told == pytest.approx({c: e[0] for c, e in expected.items()})
     means = np.mean(list(expected.values()), axis=0)
     assert found.distance.value == pytest.approx(means[0])
     assert found.divergence.value == pytest.approx(means[1])
     assert found.floor == pytest.approx(means[2], rel=0.02)
-    worst = max(expected, key=lambda clique: expected[clique][0])
+    worst = max(expected, key=lambda clique: expected[clique][0] - expected[clique][2])
     assert found.worst == worst
     assert found.worst_distance.value == pytest.approx(expected[worst][0])
 
@@ -209,7 +210,7 @@ def test_of_very_many_sets_a_random_choice_without_repeats_is_compared(monkeypat
     table = pa.table({f"c{k}": rng.choice(["a", "b"], 40) for k in range(6)})
     one, two, three = judged(table, table).marginals
     assert [one.compared, two.compared, three.compared] == [6, 7, 7]
-    assert len({clique for clique, _ in two.distances}) == 7
+    assert len({clique for clique, *_ in two.distances}) == 7
     assert "7 of 20 marginals" in three.distance.read
     assert "6 marginals of 1 column" in one.distance.read
 
@@ -542,3 +543,16 @@ def test_intervals_of_two_samples_of_one_population_hold_0():
         covered.append([r.low < 1e-3 + 0.02 * r.value for r in told])
         covered[-1] += [m.difference.low <= 0 for m in found.moments]
     assert np.mean(covered, axis=0).min() >= 0.8
+
+
+def test_the_worst_pair_is_the_one_that_is_wrong_and_not_the_one_with_the_most_cells():
+    rng = np.random.default_rng(6)
+
+    def table(link):
+        a = rng.integers(0, 2, 600)
+        many = {f"many{k}": [f"v{v}" for v in rng.integers(0, 50, 600)] for k in range(2)}
+        return pa.table({"a": a, "b": np.where(rng.random(600) < link, a, 1 - a), **many})
+
+    pairs = judged(table(0.95), table(0.5)).marginals[1]
+    assert pairs.worst == ("a", "b")
+    assert max(pairs.distances, key=lambda one: one[1])[0] == ("many0", "many1")

@@ -9,13 +9,13 @@ from scipy.spatial import cKDTree
 from scipy.spatial.distance import cdist
 from threadpoolctl import threadpool_limits
 
+from understudy.curator import space
 from understudy.curator.align import align
 from understudy.curator.space import (
     CLOSEST,
     MOST_AXES,
     NEIGHBOURS,
     Space,
-    nearest,
     neighbours,
     outlier_scores,
 )
@@ -62,6 +62,25 @@ def by_definition(real, synthetic):
         squares += (np.subtract.outer(places[1], places[0]) / spread) ** 2
         squares += [[float((a is None) != (b is None)) for b in ours] for a in others]
     return np.sqrt(squares)
+
+
+def nearest(queries, points):
+    return neighbours(queries, points, 1)[0][:, 0]
+
+
+def test_the_nearest_row_is_found_in_whatever_block_it_is(monkeypatch):
+    rng = np.random.default_rng(11)
+    tables = align(*(pa.table(mixed(90, rng)) for _ in range(2)))
+    room = Space.of(tables, tables.real)
+    queries, points = room.points(tables.synthetic), room.points(tables.real)
+    expected, _ = neighbours(queries, points, 1)
+    monkeypatch.setattr(space, "_BLOCK", 7)
+    found, where = room.nearest(queries, tables.real)
+    np.testing.assert_allclose(found, expected[:, 0], rtol=1e-6, atol=1e-6)
+    chosen = np.linalg.norm(points[where] - queries, axis=1)
+    np.testing.assert_allclose(chosen, found, rtol=1e-4, atol=1e-4)
+    nothing = tables.real.take(np.zeros(0, np.intp))
+    assert np.isinf(room.nearest(queries, nothing)[0]).all()
 
 
 def test_distances_of_mixed_rows_are_those_of_the_definition():

@@ -1,4 +1,5 @@
 import math
+from collections import Counter
 
 import numpy as np
 import pyarrow as pa
@@ -11,7 +12,7 @@ from threadpoolctl import threadpool_limits
 
 from understudy.curator.align import align
 from understudy.curator.models import Learner, learner_named
-from understudy.curator.split import TEST_SHARE, held_out
+from understudy.curator.split import TEST_SHARE, held_out, linked
 from understudy.curator.tables import REAL, SYNTHETIC, row_keys
 from understudy.curator.target import CLASSES, NUMBER, Target
 from understudy.curator.task import GAP, judge
@@ -76,19 +77,20 @@ def aim(real, synthetic=None, **choices):
 # --- the split ------------------------------------------------------------------------------------
 
 
-@settings(max_examples=25)
+@settings(max_examples=40)
 @given(st.lists(st.integers(0, 80), max_size=150), st.integers(0, 10))
-def test_groups_stay_together_and_the_test_rows_are_about_a_third(groups, seed):
-    out, together = held_out(np.array(groups, np.int64), np.random.default_rng(seed))
-    wanted = TEST_SHARE * len(groups)
-    largest = max(map(groups.count, groups), default=1)
-    if together:
-        held, kept = (set(np.array(groups)[side].tolist()) for side in (out, ~out))
-        assert not held & kept
-        assert wanted - largest < out.sum() <= max(1, wanted)
-    else:
-        assert abs(out.sum() - wanted) <= 0.5
-        assert len(set(groups)) < 50 or largest > 0.05 * len(groups)
+def test_small_groups_stay_together_and_large_ones_give_three_rows_of_ten(groups, seed):
+    out, whole = held_out(np.array(groups, np.int64), np.random.default_rng(seed))
+    sizes, held = Counter(groups), Counter(np.array(groups, int)[out].tolist())
+    large = {group for group, size in sizes.items() if size > max(1, 0.05 * len(groups))}
+    assert whole == (not large)
+    for group in large:
+        assert abs(held[group] - TEST_SHARE * sizes[group]) <= 0.5
+    small = {group: size for group, size in sizes.items() if group not in large}
+    assert all(held[group] in {0, size} for group, size in small.items())
+    wanted = TEST_SHARE * sum(small.values())
+    told = sum(held[group] for group in small)
+    assert wanted - max(small.values(), default=1) - 0.5 <= told <= wanted + 0.5
 
 
 def test_the_share_of_different_rows_is_exact_and_differs_by_seed():
@@ -108,13 +110,60 @@ def test_every_row_is_held_out_as_often_as_any_other():
 
 
 def test_a_row_that_many_share_does_not_eat_the_test_rows():
-    # Half of the rows are alike and must stay in training; the others can fill the test rows.
+    # Half of the rows are alike: whole, they would be all or nothing.
     rows = np.r_[np.zeros(100, int), np.arange(1, 101)]
     for seed in range(12):
-        out, together = held_out(rows, np.random.default_rng(seed))
-        assert together
-        assert out.sum() == 60
-        assert not out[:100].any()
+        out, whole = held_out(rows, np.random.default_rng(seed))
+        assert not whole
+        assert out[:100].sum() == out[100:].sum() == 30
+
+
+def test_rows_that_many_share_are_tested_on_in_proportion():
+    # Most rows have x = 0 and are well; of the others half are.
+    rng = np.random.default_rng(0)
+    x = np.where(rng.random(800) < 0.6, 0.0, rng.normal(size=800))
+    state = np.where((x == 0) | (rng.random(800) < 0.5), "well", "ill")
+    table = pa.table({"x": x, "state": state})
+    task = run(table, table, target="state", seeds=2)
+    line = task.of("majority class", "real")["accuracy"].value
+    assert line == pytest.approx(np.mean(state == "well"), abs=0.03)
+
+
+def test_persons_and_rows_that_are_alike_stay_together():
+    # Every row is there twice, under two persons.
+    rng = np.random.default_rng(1)
+    x = np.tile(rng.normal(size=150), 2)
+    table = pa.table({"x": x, "state": np.tile(rng.choice(["ill", "well"], 150), 2)})
+    persons = np.r_[np.arange(150) // 3, 50 + np.arange(150) // 3]
+    tables = align(table, table)
+    target = Target.of(tables, "state")
+    (trial,) = run_trials(tables, target, [Learner.LOGISTIC], 1, persons=persons)
+    assert trial.twins_together
+    held = trial.test.numbers["x"].tolist()
+    assert all(held.count(value) == 2 for value in held)
+    owners = [{p for p, value in zip(persons, x, strict=True) if value in held}]
+    assert len(held) == sum(int((persons == p).sum()) for p in owners[0])
+
+
+def test_links_join_whoever_is_joined_through_others():
+    groups = linked(np.array([0, 0, 1, 2, 3]), np.array([5, 6, 6, 7, 7]))
+    assert groups[0] == groups[1] == groups[2]
+    assert groups[3] == groups[4] != groups[0]
+
+
+def test_an_odd_synthetic_label_does_not_change_what_is_asked():
+    real, test = patients(300, 0), patients(200, 1)
+    odd = real.slice(0, 299).append_column("x", [[0.0] * 299]).drop_columns("x")
+    row = pa.table({n: [odd[n][0].as_py()] for n in odd.column_names})
+    row = row.set_column(row.column_names.index("state"), "state", [["unsure"]])
+    plain, changed = (
+        run(real, synthetic, test) for synthetic in (real, pa.concat_tables([odd, row]))
+    )
+    assert plain.positive == changed.positive
+    name = "logistic regression"
+    assert values(plain.of(name, REAL)) == values(changed.of(name, REAL))
+    assert any("class that no real row has" in note for note in changed.notes)
+    assert all(r.value is not None for r in changed.of(name, SYNTHETIC).results)
 
 
 def test_rows_of_few_kinds_are_held_out_one_by_one_and_models_do_not_unlearn():

@@ -9,10 +9,7 @@ from understudy.curator import weighted
 from understudy.curator.result import (
     CONFIDENCE,
     Direction,
-    Result,
-    absent,
     around,
-    plain,
     resampled,
     share,
 )
@@ -20,7 +17,6 @@ from understudy.curator.weighted import (
     auc,
     mean,
     permutation_p,
-    permuted,
     ratio,
     resampling,
     true_positives,
@@ -201,23 +197,26 @@ def test_a_value_that_is_mostly_undefined_is_not_told():
 # --- permutations ---------------------------------------------------------------------------------
 
 
-def test_labels_are_dealt_out_again_and_stay_as_many():
-    positive = np.arange(30) < 10
-    dealt = permuted(positive, np.random.default_rng(7), 50)
-    np.testing.assert_array_equal(dealt[0], positive)
-    assert (dealt.sum(axis=1) == 10).all()
-    assert len({tuple(line) for line in dealt}) == 51
-
-
 @settings(max_examples=20)
 @given(st.lists(st.tuples(st.integers(0, 6), st.booleans()), min_size=3, max_size=20))
 def test_the_p_value_counts_areas_that_are_as_high(rows):
     scores, positive = np.array([r[0] for r in rows], np.float64), np.array([r[1] for r in rows])
     assume(0 < positive.sum() < len(rows))
-    dealt = permuted(positive, np.random.default_rng(8), 30)
-    areas = np.array([roc_auc_score(line > 0, scores) for line in dealt])
+    rng = np.random.default_rng(8)
+    dealt = rng.permuted(np.tile(positive, (30, 1)), axis=1)
+    assert (dealt.sum(axis=1) == positive.sum()).all()
+    areas = np.array([roc_auc_score(line, scores) for line in (positive, *dealt)])
     expected = (1 + np.sum(areas[1:] >= areas[0] - 1e-9)) / 31
-    assert permutation_p(scores, dealt) == pytest.approx(expected)
+    found = permutation_p([scores, -scores], positive, np.random.default_rng(8), 30)
+    assert found[0] == pytest.approx(expected)
+    assert found[1] == pytest.approx((1 + np.sum(areas[1:] <= areas[0] + 1e-9)) / 31)
+
+
+def test_permutations_in_blocks_are_as_many(monkeypatch):
+    monkeypatch.setattr(weighted, "_CHUNK", 100)
+    scores, positive = np.arange(40.0), np.arange(40) >= 20
+    (p_value,) = permutation_p([scores], positive, np.random.default_rng(1), 99)
+    assert p_value == pytest.approx(0.01)
 
 
 @pytest.mark.statistical
@@ -225,22 +224,22 @@ def test_p_values_are_uniform_without_a_difference_and_small_with_one():
     # 400 tables: the share below a level has a standard error of at most 2.5 percentage points.
     rng = np.random.default_rng(9)
     positive = np.arange(40) < 15
-    null, shifted = [], []
+    told = []
     for _ in range(400):
-        dealt = permuted(positive, rng, 99)
         scores = rng.normal(size=40)
-        null.append(permutation_p(scores, dealt))
-        shifted.append(permutation_p(scores + 2 * positive, dealt))
+        told.append(permutation_p([scores, scores + 2 * positive], positive, rng, 99))
+    null, shifted = np.array(told).T
     for level in (0.05, 0.25, 0.5, 0.75):
-        assert abs(np.mean(np.array(null) <= level) - level) < 0.075
-    assert np.mean(np.array(null) <= 0.05) < 0.05 + 3 * 0.011
+        assert abs(np.mean(null <= level) - level) < 0.075
+    assert np.mean(null <= 0.05) < 0.05 + 3 * 0.011
     assert np.median(shifted) == pytest.approx(0.01)
-    assert np.mean(np.array(shifted) <= 0.05) > 0.95
+    assert np.mean(shifted <= 0.05) > 0.95
 
 
 def test_scores_that_tell_nothing_have_a_p_value_of_one():
-    dealt = permuted(np.arange(20) < 5, np.random.default_rng(10), 40)
-    assert permutation_p(np.ones(20), dealt) == 1.0
+    found = permutation_p([np.ones(20)], np.arange(20) < 5, np.random.default_rng(10), 40)
+    assert found.tolist() == [1.0]
+    assert permutation_p([], np.zeros(0, bool), np.random.default_rng(10), 40).tolist() == []
 
 
 # --- results --------------------------------------------------------------------------------------
@@ -265,22 +264,3 @@ def test_an_interval_around_a_value_is_normal_and_ends_where_the_range_does():
     assert (found.low, found.high) == pytest.approx(norm.interval(CONFIDENCE, 0.3, 0.1))
     ended = around("x", 0.1, 0.1, Direction.HIGHER, "rows", within=(0.0, 0.2))
     assert (ended.low, ended.high) == (0.0, 0.2)
-
-
-def test_a_result_tells_its_interval_direction_and_rows_or_why_it_is_absent():
-    told = str(Result("R²", 0.5, 0.25, 0.75, Direction.HIGHER, "9 rows"))
-    for part in ("R²", "0.5", "[0.25, 0.75]", "higher is better", "9 rows"):
-        assert part in told
-    gone = absent("R²", Direction.HIGHER, "9 rows", "one value only")
-    assert "one value only" in str(gone)
-    assert gone.interval == ""
-    (data,) = plain([gone])
-    assert data == {
-        "name": "R²",
-        "value": None,
-        "low": None,
-        "high": None,
-        "direction": "higher is better",
-        "read": "9 rows",
-        "note": "one value only",
-    }
