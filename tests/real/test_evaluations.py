@@ -23,7 +23,7 @@ def test_twins_are_found_and_stay_together(data, name, twins):
     assert len(keys) - len(np.unique(keys)) == twins
     target = Target.of(tables, tables.names[-1])
     (trial,) = run_trials(tables, target, [Learner.LOGISTIC], 1)
-    assert trial.alone
+    assert trial.twins_together
     assert trial.test.count == pytest.approx(0.3 * rows.num_rows, rel=0.01)
 
 
