@@ -27,7 +27,7 @@ Places = NDArray[np.intp]
 
 @dataclass(frozen=True, eq=False)
 class Cohort:
-    """Places of rows: the first two in the real table, the others in the test table."""
+    """Who is attacked and who is not, as places: first in the real, then in the test table."""
 
     members: Places
     rest: Places

@@ -122,7 +122,7 @@ def evaluate(  # noqa: PLR0913 - one per choice
         trials = run_trials(tables, aim, learners, seeds, tell, owners)
     cells = Cells.of(tables)
     return Evaluation(
-        rows={name: table.num_rows for name, table in subject.stored.items()},
+        rows={name: table.num_rows for name, table in subject.arrow.items()},
         columns=tables.names,
         left_out=tables.left_out,
         task=None if aim is None else task.judge(tables, aim, trials),

@@ -5,6 +5,7 @@ somewhere else (`python -m venv other && other/bin/pip install anonymeter`) and 
 """
 
 import json
+import math
 import subprocess
 import tempfile
 from pathlib import Path
@@ -21,7 +22,7 @@ from understudy.errors import BadInput
 
 _MOST_ROWS = 20_000
 _ATTACKS = 500
-_LONGEST = 1800
+_QUICK, _LONGEST = 120, 1800
 """Seconds until it is given up."""
 
 
@@ -58,7 +59,7 @@ def check_anonymeter(tables: Tables, python: Path) -> None:
         msg = "Anonymeter compares with rows that the release never saw. Give them with --test."
         raise BadInput(msg)
     try:
-        _run(python, "-c", "import anonymeter")
+        _run(python, "-c", "import anonymeter", seconds=_QUICK)
     except (OSError, subprocess.SubprocessError):
         msg = (
             f"{python} is no Python that has anonymeter. Make one: python3.11 -m venv other && "
@@ -67,13 +68,13 @@ def check_anonymeter(tables: Tables, python: Path) -> None:
         raise BadInput(msg) from None
 
 
-def _run(python: Path, *arguments: str) -> None:
+def _run(python: Path, *arguments: str, seconds: int = _LONGEST) -> None:
     # Isolated, so that nothing of this environment is found by the other one.
     subprocess.run(  # noqa: S603 - an interpreter that the user names
         [str(python), "-I", *arguments],
         check=True,
         capture_output=True,
-        timeout=_LONGEST,
+        timeout=seconds,
     )
 
 
@@ -82,6 +83,8 @@ def _result(what: str, told: dict[str, float | str], read: str) -> Result:
     if "failed" in told:
         return absent(name, Direction.LOWER, read, f"anonymeter failed with {told['failed']}")
     value, low, high = (float(told[key]) for key in ("value", "low", "high"))
+    if math.isnan(value):
+        return absent(name, Direction.LOWER, read, "anonymeter's attacks all failed")
     return Result(name, value, low, high, Direction.LOWER, read)
 
 

@@ -43,8 +43,8 @@ class Promise:
 class Subject:
     """Real, synthetic and test rows, and what a release says about itself."""
 
-    stored: dict[str, pa.Table]
-    """The tables as they are."""
+    arrow: dict[str, pa.Table]
+    """The tables as they are stored."""
     tables: Tables
     release: Release | None
     schema: Schema | None
@@ -60,14 +60,14 @@ class Subject:
         sides = (SYNTHETIC, REAL)
         if self.release is not None:
             encoding = self._encoding(self.release)
-            return {side: encoding.codes(self.stored[side]) for side in sides}
+            return {side: encoding.codes(self.arrow[side]) for side in sides}
         cells = Cells.of(self.tables, fine=True)
         rows = {SYNTHETIC: self.tables.synthetic, REAL: self.tables.real}
         return {side: cells.codes(rows[side]) for side in sides}
 
     def published(self) -> Published | None:
         """The marginals that the release's own model file tells, of columns that are compared."""
-        if self.release is None or TEST not in self.stored:
+        if self.release is None or TEST not in self.arrow:
             return None
         marginals = tuple(
             KnownMarginal.measured(m.clique, m.values, m.scale)
@@ -78,7 +78,7 @@ class Subject:
         if not marginals:
             return None
         encoding = self._encoding(self.release)
-        real, test = (encoding.codes(self.stored[side]) for side in (REAL, TEST))
+        real, test = (encoding.codes(self.arrow[side]) for side in (REAL, TEST))
         return Published(marginals, real, test, dict(encoding.domain.sizes))
 
     def protected(self, independent: Sequence[Independence]) -> list[tuple[str, ...]]:
@@ -115,31 +115,31 @@ def read_subject(  # noqa: PLR0913 - one per choice
     text_encoding: str,
 ) -> Subject:
     """Read the tables; refused if they do not fit together."""
-    stored = {REAL: read_rows(real, text_encoding=text_encoding)}
+    arrow = {REAL: read_rows(real, text_encoding=text_encoding)}
     if release is None:
-        stored[SYNTHETIC] = read_rows(synthetic, text_encoding=text_encoding)
+        arrow[SYNTHETIC] = read_rows(synthetic, text_encoding=text_encoding)
     else:
         if promise is not None:
             msg = "The release states its own promise. Leave --epsilon and --delta away."
             raise BadInput(msg)
-        stored[SYNTHETIC] = release.table
+        arrow[SYNTHETIC] = release.table
         promise = _promise(release)
         schema = release.schema if schema is None else schema
         person = _person(release) if person is None else person
     if test is not None:
-        stored[TEST] = read_rows(test, text_encoding=text_encoding)
+        arrow[TEST] = read_rows(test, text_encoding=text_encoding)
     persons = None
     if person is not None:
-        persons = persons_of([stored[side] for side in (REAL, TEST) if side in stored], person)
+        persons = persons_of([arrow[side] for side in (REAL, TEST) if side in arrow], person)
     tables = align(
-        stored[REAL],
-        stored[SYNTHETIC],
-        stored.get(TEST),
+        arrow[REAL],
+        arrow[SYNTHETIC],
+        arrow.get(TEST),
         schema=schema,
         without={*without, *([] if person is None else [person])},
         named=named,
     )
-    return Subject(stored, tables, release, schema, promise, persons)
+    return Subject(arrow, tables, release, schema, promise, persons)
 
 
 def _promise(release: Release) -> Promise | None:
