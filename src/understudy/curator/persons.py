@@ -19,9 +19,10 @@ def persons_of(tables: Sequence[pa.Table], column: str) -> list[Persons]:
     if column not in tables[0].column_names:
         raise UnknownColumn(column, tables[0].column_names)
     numbers: dict[str, int] = {}
-    found = []
+    found: list[Persons] = []
     for table in tables:
-        nobody = -1 - np.arange(table.num_rows)
+        # Below 0, and another number for each, whichever table it is in.
+        nobody = -1 - sum(map(len, found)) - np.arange(table.num_rows)
         if column not in table.column_names:
             found.append(nobody)
             continue

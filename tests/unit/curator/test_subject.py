@@ -113,6 +113,7 @@ def test_persons_without_an_id_are_persons_of_their_own():
     assert len({*first.tolist(), *second[:2].tolist()}) == 4
     assert [k for k in range(3) if second[k] < 0] == [2]
     assert (first[[1, 3]] < 0).all()
+    assert len({*first.tolist(), *second.tolist()}) == 5
     with pytest.raises(UnknownColumn, match="ids"):
         persons_of([pa.table({"id": [1]})], "ids")
 
