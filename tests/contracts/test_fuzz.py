@@ -43,7 +43,7 @@ from understudy.schema import Schema
 from understudy.schema_files import schema_to_toml
 
 PAIRS_PER_BATCH = 25
-BATCHES = 14
+BATCHES = 9
 SLOW_BATCHES = 200
 LEAST_RELEASES = 8
 """Of a batch; a few refusals more, and the rest would show little."""

@@ -34,7 +34,7 @@ class TestEveryKind:
         holds()
 
     def test_a_decoded_code_read_back_from_text_encodes_to_itself(self, kind):
-        @settings(max_examples=40)
+        @settings(max_examples=25)
         @given(columns(kind), st.integers(0, 2**32))
         def holds(column, seed):
             encoding = Encoding(Schema((column,)))
