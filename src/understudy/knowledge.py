@@ -1,11 +1,11 @@
 """What a curator knows or demands beforehand: sentences about columns."""
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from dataclasses import dataclass
 
 from understudy.domain import repeated
-from understudy.errors import BadInput, UnknownColumn, listed
+from understudy.errors import BadInput, listed
 
 _SENTENCE = re.compile(r"^(?P<outcome>.+?)(?:_\|\|_|⟂|⊥)(?P<protected>[^|]+)(?:\|(?P<given>.*))?$")
 
@@ -56,12 +56,6 @@ class Independence:
     def columns(self) -> tuple[str, ...]:
         """All columns that it names."""
         return (*self.outcome, *self.protected, *self.given)
-
-    def check(self, known: Sequence[str]) -> None:
-        """Refuse a column that is not there."""
-        for name in self.columns:
-            if name not in known:
-                raise UnknownColumn(name, known)
 
     def __str__(self) -> str:
         sides = f"{', '.join(self.outcome)} ⟂ {', '.join(self.protected)}"

@@ -15,6 +15,7 @@ from pyarrow import csv
 from threadpoolctl import threadpool_limits
 from typer.testing import CliRunner
 
+from helpers.results import results_in
 from understudy import cli
 from understudy.curator.evaluation import FORMAT
 from understudy.experiments.demo import demo_table
@@ -95,17 +96,6 @@ def strict(text):
         pytest.fail(f"{constant} is no JSON")
 
     return json.loads(text, parse_constant=refuse)
-
-
-def results_in(content):
-    if isinstance(content, dict):
-        if "direction" in content:
-            yield content
-        for value in content.values():
-            yield from results_in(value)
-    elif isinstance(content, list):
-        for value in content:
-            yield from results_in(value)
 
 
 def told(result, code):

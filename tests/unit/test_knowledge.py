@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from understudy.errors import BadInput, UnknownColumn
+from understudy.errors import BadInput
 from understudy.knowledge import Independence
 
 NAMES = st.text("abcXYZ019_é", min_size=1, max_size=6)
@@ -87,15 +87,6 @@ def test_an_empty_side_cannot_be_constructed(sides):
 def test_a_column_named_twice_is_refused_by_name(sides, twice):
     with pytest.raises(BadInput, match=f"named twice: {twice}\\."):
         Independence(*sides)
-
-
-def test_check_names_the_unknown_column_and_the_nearest_known_one():
-    known = ["income", "sex", "age"]
-    Independence("income", "sex", given="age").check(known)
-    with pytest.raises(UnknownColumn, match=r"no column 'agee'\. Did you mean 'age'\?"):
-        Independence("income", "sex", given="agee").check(known)
-    with pytest.raises(UnknownColumn, match="no column 'wage'"):
-        Independence("wage", "sex").check(["income", "sex"])
 
 
 def test_it_is_written_as_it_is_read():

@@ -14,6 +14,7 @@ from pyarrow import csv
 from threadpoolctl import threadpool_limits
 
 import understudy as us
+from helpers.results import results_in
 from understudy.column import Column, Kind, Role
 from understudy.curator import fairness
 from understudy.curator.cohort import FEWEST
@@ -63,18 +64,6 @@ def people(rows, seed):
             "ill": np.where(rng.random(rows) < age / 100, "yes", "no"),
         }
     )
-
-
-def results_in(content):
-    """All measured numbers, wherever they stand."""
-    if isinstance(content, dict):
-        if "direction" in content:
-            yield content
-        for value in content.values():
-            yield from results_in(value)
-    elif isinstance(content, list):
-        for value in content:
-            yield from results_in(value)
 
 
 def plain(evaluation):
