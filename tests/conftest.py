@@ -6,6 +6,7 @@ import pwd
 import shutil
 import subprocess
 import tempfile
+import threading
 from pathlib import Path
 
 import ibis
@@ -33,6 +34,18 @@ def data(request):
     if not folder:
         pytest.skip("needs public tables: pytest --data DIR, or UNDERSTUDY_DATA=DIR")
     return Path(folder)
+
+
+@pytest.fixture
+def untraced_threads():
+    """Threads whose lines are not counted: CPython 3.11 lets one thread at a time set its tracer.
+
+    Threads that start together die of it now and then, before they did anything.
+    """
+    tracer = threading.gettrace()
+    threading.settrace(None)
+    yield
+    threading.settrace(tracer)
 
 
 @pytest.fixture(scope="session")

@@ -529,6 +529,7 @@ def ask_at_once(account, event, count):
     return len(granted)
 
 
+@pytest.mark.usefixtures("untraced_threads")
 def test_threads_that_share_a_release_cannot_spend_the_same_budget_twice(ledger, monkeypatch):
     # While one thread waits for the disk, others run.
     real = os.fsync
@@ -546,6 +547,7 @@ def test_threads_that_share_a_release_cannot_spend_the_same_budget_twice(ledger,
     assert read_ledger(ledger).spent == cost(event, WHOLE.order)
 
 
+@pytest.mark.usefixtures("untraced_threads")
 def test_threads_that_share_an_account_cannot_spend_the_same_budget_twice():
     # Without a lock, one round in five goes wrong at this interval.
     interval = sys.getswitchinterval()

@@ -427,6 +427,7 @@ def test_what_the_file_refuses_changes_nothing(ledger_file):
     release.close()
 
 
+@pytest.mark.usefixtures("untraced_threads")
 def test_requests_at_the_same_time_wait_for_each_other(tmp_path):
     # No alarm can be false. Without a lock, three of four such rounds granted two requests or more.
     event = gaussian(BUDGET.rho * 9 / 10)
