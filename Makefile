@@ -2,7 +2,7 @@
 PYTHON ?= python3
 BIN := .venv/bin
 PIP := $(BIN)/python -m pip --disable-pip-version-check --quiet
-.PHONY: demo test test-slow lint format bench clean
+.PHONY: demo test test-slow lint format bench lock clean
 
 demo: .venv/.run
 	rm -rf understudy-demo
@@ -33,15 +33,22 @@ bench: .venv/.dev
 clean:
 	rm -rf .venv
 
+# What is installed is named by version and hash; `make lock` (with uv) writes both files anew.
+LOCK := uv pip compile pyproject.toml --group build --universal --python-version 3.11 \
+	--generate-hashes --no-emit-index-url --no-annotate --no-header --quiet
+lock:
+	$(LOCK) --output-file requirements/run.txt
+	$(LOCK) --group dev --constraint requirements/run.txt --output-file requirements/dev.txt
+
 .venv/bin/python:
 	$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "Understudy needs Python 3.11 or newer; set PYTHON=.")'
 	$(PYTHON) -m venv .venv
-	$(PIP) install --upgrade "pip>=25.1"
 
-.venv/.run: .venv/bin/python pyproject.toml constraints.txt
-	$(PIP) install --constraint constraints.txt --editable .
+.venv/.run: .venv/bin/python pyproject.toml requirements/run.txt
+	$(PIP) install --require-hashes --requirement requirements/run.txt
+	$(PIP) install --no-deps --no-build-isolation --editable .
 	touch $@
 
-.venv/.dev: .venv/.run
-	$(PIP) install --constraint constraints.txt --editable . --group dev
+.venv/.dev: .venv/.run requirements/dev.txt
+	$(PIP) install --require-hashes --requirement requirements/dev.txt
 	touch $@
