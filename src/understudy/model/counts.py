@@ -1,6 +1,6 @@
 """Noisy counts of one column, put together and made fit to draw from."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 
 import numpy as np
 from numpy.typing import NDArray
@@ -8,6 +8,7 @@ from numpy.typing import NDArray
 from understudy.privacy.answers import Measurement
 
 Counts = NDArray[np.float64]
+_MOST_ROWS = 2.0**40
 
 
 def combined(measurements: Iterable[Measurement]) -> tuple[Counts, Counts]:
@@ -30,6 +31,11 @@ def row_total(measurements: Iterable[Measurement]) -> float:
         weight += precision
         weighted += precision * float(measurement.values.sum())
     return weighted / weight
+
+
+def believable_total(measurements: Sequence[Measurement]) -> float:
+    """How many rows there are, where noise may have made that absurd: from 1 to 2⁴⁰."""
+    return min(max(row_total(measurements), 1.0), _MOST_ROWS) if measurements else 1.0
 
 
 def fitted(values: Counts, variance: Counts, total: float) -> Counts:

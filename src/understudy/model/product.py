@@ -8,7 +8,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from understudy.domain import Domain
-from understudy.model.counts import combined, fitted, row_total
+from understudy.model.checks import checked_shares, checked_total
+from understudy.model.counts import believable_total, combined, fitted
 from understudy.privacy.answers import (
     Measurement,
     measurement_from_json,
@@ -32,7 +33,7 @@ class ProductModel:
     @classmethod
     def of(cls, domain: Domain, measurements: Sequence[Measurement]) -> "ProductModel":
         """The model that fits noisy counts of all columns best."""
-        total = max(row_total(measurements), 1.0)
+        total = believable_total(measurements)
         shares = {}
         for name in domain.names:
             values, variance = combined(m for m in measurements if m.clique == (name,))
@@ -52,10 +53,10 @@ class ProductModel:
     @classmethod
     def from_json(cls, content: Mapping[str, Any]) -> "ProductModel":
         """The model that `to_json` wrote."""
-        shares = {name: np.array(share, np.float64) for name, share in content["shares"].items()}
+        shares = {n: checked_shares(share, (len(share),)) for n, share in content["shares"].items()}
         domain = Domain.of({name: len(share) for name, share in shares.items()})
         measurements = tuple(measurement_from_json(one) for one in content["measurements"])
-        return cls(domain, float(content["total"]), shares, measurements)
+        return cls(domain, checked_total(content["total"]), shares, measurements)
 
 
 def _drawn(

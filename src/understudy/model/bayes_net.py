@@ -1,0 +1,133 @@
+"""A chain of conditional tables: each column given some that come before it."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from understudy.domain import Clique, Domain
+from understudy.errors import BadInput
+from understudy.model.checks import checked_shares, checked_total
+from understudy.model.counts import believable_total, combined, fitted
+from understudy.model.estimate import estimate, needed_bytes
+from understudy.model.marginals import axes_of, summed_onto
+from understudy.model.sample import Step, ancestral
+from understudy.privacy.answers import Measurement, measurement_from_json, measurement_to_json
+
+
+@dataclass(frozen=True)
+class Family:
+    """A column and the columns that it depends on."""
+
+    child: str
+    parents: Clique = ()
+
+    @property
+    def clique(self) -> Clique:
+        """The columns of the family, parents first."""
+        return (*self.parents, self.child)
+
+
+@dataclass(frozen=True, eq=False)
+class BayesNet:
+    """Columns in an order in which each depends on earlier ones alone."""
+
+    domain: Domain
+    total: float
+    steps: tuple[Step, ...]
+    measurements: tuple[Measurement, ...] = ()
+    """What it was fitted to."""
+    rounded: bool = True
+    """Whether draws are rounded within groups of equal rows, or scatter freely."""
+
+    kind = "bayes net"
+
+    @classmethod
+    def of(
+        cls, domain: Domain, families: Sequence[Family], measurements: Sequence[Measurement]
+    ) -> "BayesNet":
+        """The net whose tables are read off noisy marginals, each family off one that holds it.
+
+        What is known of fewer columns of that marginal is trusted by its noise as well.
+        """
+        total = believable_total(measurements)
+        tables: dict[Clique, NDArray[np.float64]] = {}
+        steps = []
+        for family in families:
+            holding = [one for one in measurements if {*family.clique} <= {*one.clique}]
+            nearest = min(holding, key=lambda one: domain.size(one.clique)).clique
+            if nearest not in tables:
+                tables[nearest] = _counts(domain, nearest, measurements, total)
+            counts = tables[nearest]
+            kept = [name for name in nearest if name in family.clique]
+            joint = summed_onto(axes_of(family.clique, nearest), counts)
+            joint = joint.transpose([kept.index(name) for name in family.clique])
+            shares = _conditional(joint.reshape(-1, domain.sizes[family.child]))
+            steps.append(Step(family.parents, (family.child,), shares))
+        return cls(domain, total, tuple(steps), tuple(measurements))
+
+    def sample(self, rows: int, rng: np.random.Generator) -> dict[str, NDArray[np.unsignedinteger]]:
+        """Codes of that many rows."""
+        return ancestral(self.domain, self.steps, rows, rng, rounded=self.rounded)
+
+    def to_json(self) -> dict[str, Any]:
+        """The model as plain data."""
+        return {
+            "domain": [[name, size] for name, size in self.domain.sizes.items()],
+            "total": self.total,
+            "families": [
+                {"child": step.new[0], "parents": list(step.given), "shares": step.shares.tolist()}
+                for step in self.steps
+            ],
+            "rounded": self.rounded,
+            "measurements": [measurement_to_json(one) for one in self.measurements],
+        }
+
+    @classmethod
+    def from_json(cls, content: Mapping[str, Any]) -> "BayesNet":
+        """The model that `to_json` wrote."""
+        domain = Domain.of({name: int(size) for name, size in content["domain"]})
+        steps, placed = list[Step](), set[str]()
+        for one in content["families"]:
+            child, parents = one["child"], tuple(one["parents"])
+            if child in placed or not placed.issuperset(parents):
+                msg = f"Column {child!r} comes twice, or before a column that it depends on."
+                raise BadInput(msg)
+            placed.add(child)
+            shape = (domain.size(parents), domain.sizes[child])
+            steps.append(Step(parents, (child,), checked_shares(one["shares"], shape)))
+        if placed != {*domain.names}:
+            msg = "A model draws every column of its domain."
+            raise BadInput(msg)
+        measurements = tuple(measurement_from_json(one) for one in content["measurements"])
+        total, rounded = checked_total(content["total"]), bool(content["rounded"])
+        return cls(domain, total, tuple(steps), measurements, rounded=rounded)
+
+
+def _counts(
+    domain: Domain, clique: Clique, measurements: Sequence[Measurement], total: float
+) -> NDArray[np.float64]:
+    """The marginal that fits best what was measured of its columns, or of some of them."""
+    told = [one for one in measurements if one.clique and {*one.clique} <= {*clique}]
+    if any(len(one.clique) < len(clique) for one in told):
+        room = needed_bytes(domain, [clique, *(one.clique for one in told)])
+        fit = estimate(domain.project(clique), told, total=total, most_bytes=room)
+        return fit.model.marginal(clique)
+    values, variance = combined(_ordered(one, clique) for one in told)
+    return fitted(values.ravel(), variance.ravel(), total).reshape(values.shape)
+
+
+def _ordered(one: Measurement, clique: Clique) -> Measurement:
+    """The measurement with its axes in another order."""
+    order = [one.clique.index(name) for name in clique]
+    scale = np.broadcast_to(one.scale, one.values.shape).transpose(order)
+    return Measurement(clique, one.values.transpose(order), scale)
+
+
+def _conditional(joint: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Shares in each row; where noise left nothing of a row, those of all rows together."""
+    empty = joint.sum(axis=1) <= 0
+    filled = np.where(empty[:, None], joint.sum(axis=0), joint)
+    return np.asarray(filled / filled.sum(axis=1, keepdims=True))

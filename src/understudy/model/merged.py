@@ -1,0 +1,70 @@
+"""A model of merged codes, and how merged ones come apart again."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from understudy.domain import Domain
+from understudy.model.checks import checked_shares
+from understudy.model.graphical import GraphicalModel
+from understudy.model.sample import drawn
+from understudy.privacy.answers import Measurement, measurement_from_json, measurement_to_json
+
+
+@dataclass(frozen=True, eq=False)
+class MergedModel:
+    """Rare codes are modelled together; drawn, each takes its share of the group.
+
+    Which code of a group a row gets does not depend on its other columns.
+    """
+
+    coarse: GraphicalModel
+    shares: Mapping[str, NDArray[np.float64]]
+    """By merged column: a row for each group, a column for each code, the code's share of it."""
+    measurements: tuple[Measurement, ...] = ()
+    """What it was fitted to."""
+
+    kind = "merged"
+
+    @property
+    def domain(self) -> Domain:
+        """The codes of each column."""
+        fine = {name: share.shape[1] for name, share in self.shares.items()}
+        return Domain.of(self.coarse.domain.sizes | fine)
+
+    @property
+    def total(self) -> float:
+        """How many rows the table has, about."""
+        return self.coarse.total
+
+    def sample(self, rows: int, rng: np.random.Generator) -> dict[str, NDArray[np.unsignedinteger]]:
+        """Codes of that many rows."""
+        codes = self.coarse.sample(rows, rng)
+        for name, share in self.shares.items():
+            groups = codes[name].astype(np.intp)
+            split = drawn(share, groups, rng, rounded=self.coarse.rounded)
+            codes[name] = split.astype(np.min_scalar_type(share.shape[1] - 1))
+        return codes
+
+    def to_json(self) -> dict[str, Any]:
+        """The model as plain data."""
+        return {
+            "coarse": self.coarse.to_json(),
+            "shares": {name: share.tolist() for name, share in self.shares.items()},
+            "measurements": [measurement_to_json(one) for one in self.measurements],
+        }
+
+    @classmethod
+    def from_json(cls, content: Mapping[str, Any]) -> "MergedModel":
+        """The model that `to_json` wrote."""
+        coarse = GraphicalModel.from_json(content["coarse"])
+        groups = coarse.domain.sizes
+        shares = {
+            name: checked_shares(share, (groups[name], len(share[0])))
+            for name, share in content["shares"].items()
+        }
+        measurements = tuple(measurement_from_json(one) for one in content["measurements"])
+        return cls(coarse, shares, measurements)
