@@ -5,7 +5,8 @@
     │   ├── SourceError          the table cannot be opened as described
     │   ├── SchemaError          the public facts contradict themselves or the table
     │   ├── UnknownColumn        a name that the table does not have
-    │   └── MarginalTooLarge     one requested marginal has more cells than the limit
+    │   ├── MarginalTooLarge     one requested marginal has more cells than the limit
+    │   └── ModelTooLarge        marginals that together need more memory than the limit
     ├── CheckFailed              something is not as it was written down; exit code 1
     └── PrivacyRefused           the promise would not hold; exit code 3
         ├── BudgetSpent          the request costs more than is left
@@ -72,6 +73,31 @@ columns at once, or declare coarser bins or shorter category lists for: city, jo
         )
 
 
+class ModelTooLarge(BadInput):
+    """Marginals that together need more memory than the limit.
+
+    >>> print(ModelTooLarge(("a", "b", "c"), [("a", "b"), ("b", "c")], 2**30, 2**25))
+    A model of these marginals needs 1,024 MiB at its peak; the limit is 32 MiB. To blame: \
+(a, b, c), which (a, b), (b, c) tie together. Ask for fewer of them, raise the limit, or declare \
+coarser bins or shorter category lists for: a, b, c.
+    """
+
+    def __init__(
+        self, clique: tuple[str, ...], within: Iterable[tuple[str, ...]], needed: int, limit: int
+    ) -> None:
+        self.clique = clique
+        self.needed = needed
+        self.limit = limit
+        names = ", ".join(clique)
+        tied = listed(f"({', '.join(part)})" for part in within if part)
+        super().__init__(
+            f"A model of these marginals needs {_memory(needed)} at its peak; the limit is "
+            f"{_memory(limit)}. To blame: "
+            f"({names}), which {tied} tie together. Ask for fewer of them, raise the limit, or "
+            f"declare coarser bins or shorter category lists for: {names}."
+        )
+
+
 class CheckFailed(UnderstudyError):  # noqa: N818 - as above
     """A certificate, a hashed file or a ledger is not as it was written down."""
 
@@ -86,6 +112,10 @@ class BudgetSpent(PrivacyRefused):
 
 class RowsAreSealed(PrivacyRefused):
     """Rows never leave a private table: not by pickle, copy or iteration."""
+
+
+def _memory(size: int) -> str:
+    return f"{size / 2**20:,.0f} MiB" if size >= 2**20 else f"{size / 2**10:,.1f} KiB"
 
 
 def listed(names: Iterable[str], most: int = 12) -> str:

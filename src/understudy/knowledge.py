@@ -1,11 +1,15 @@
 """What a curator knows or demands beforehand: sentences about columns."""
 
 import re
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
+from typing import TypeAlias
 
-from understudy.domain import repeated
+from understudy.domain import Clique, repeated
 from understudy.errors import BadInput, listed
+
+Allowed: TypeAlias = Callable[[Sequence[Clique]], bool]
+"""Whether marginals may be measured together; decided by public facts."""
 
 _SENTENCE = re.compile(r"^(?P<outcome>.+?)(?:_\|\|_|⟂|⊥)(?P<protected>[^|]+)(?:\|(?P<given>.*))?$")
 
@@ -60,6 +64,12 @@ class Independence:
     def __str__(self) -> str:
         sides = f"{', '.join(self.outcome)} ⟂ {', '.join(self.protected)}"
         return sides + (f" | {', '.join(self.given)}" if self.given else "")
+
+
+def anything(cliques: Sequence[Clique]) -> bool:
+    """No constraint: whatever is asked is allowed."""
+    del cliques
+    return True
 
 
 def _names(text: str | None) -> tuple[str, ...]:

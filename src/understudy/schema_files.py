@@ -39,7 +39,7 @@ def read_schema(path: str | Path) -> Schema:
     if path.suffix.lower() == ".json":
         try:
             content = json.loads(text)
-        except json.JSONDecodeError as error:
+        except ValueError as error:  # also numbers that are too long to be read
             msg = f"{path} is not valid JSON: {error}."
             raise SchemaError(msg) from None
         except RecursionError:
@@ -78,11 +78,11 @@ def _lists_the_same(column: Column, folder: Path) -> bool:
         return False
 
 
-def schema_from_toml(text: str, *, folder: Path = Path()) -> Schema:
-    """The schema in a TOML text; code list files are looked up in `folder`."""
+def schema_from_toml(text: str, *, folder: Path | None = Path()) -> Schema:
+    """The schema in a TOML text; code list files are looked up in `folder`, or refused."""
     try:
         content = tomllib.loads(text)
-    except tomllib.TOMLDecodeError as error:
+    except ValueError as error:  # also numbers that are too long to be read
         msg = f"The schema is not valid TOML: {error}."
         raise SchemaError(msg) from None
     except RecursionError:
@@ -173,7 +173,7 @@ def _sdv_column(name: str, facts: Mapping[str, Any], key: object) -> Column:
     return Column(name=name, kind=Kind.CATEGORICAL, role=Role.DROP)
 
 
-def _column(name: str, facts: Mapping[str, Any], folder: Path) -> Column:
+def _column(name: str, facts: Mapping[str, Any], folder: Path | None) -> Column:
     where = f"Column {name!r}"
     _check_keys(facts, _FACTS, where)
     given: dict[str, Any] = dict(facts)
@@ -186,6 +186,9 @@ def _column(name: str, facts: Mapping[str, Any], folder: Path) -> Column:
     if "categories_file" in given:
         if "categories" in given:
             msg = f"{where}: give categories or categories_file, not both."
+            raise SchemaError(msg)
+        if folder is None:
+            msg = f"{where}: no other file may be named here."
             raise SchemaError(msg)
         given["categories"] = _code_list(folder / given["categories_file"])
     return Column(name=name, **given)
@@ -222,6 +225,9 @@ def _read_text(path: Path) -> str:
         raise SchemaError(msg) from None
     except OSError as error:
         msg = f"{path} cannot be read: {error.strerror}. Check the path."
+        raise SchemaError(msg) from None
+    except ValueError:
+        msg = f"{str(path)!r} is not the name of a file. Check the path."
         raise SchemaError(msg) from None
 
 

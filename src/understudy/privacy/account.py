@@ -157,7 +157,7 @@ class Account:
         elif self.planned is not None and self._book.left[event] < 1:
             msg = "All requests were fixed beforehand, and this is none of them."
             raise PrivacyRefused(msg)
-        elif delta(event) > self.rest_delta:
+        elif delta(event) and delta(event) > self.rest_delta:
             raise BudgetSpent(_NO_DELTA)
         elif amount > self.rest:
             msg = (

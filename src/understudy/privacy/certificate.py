@@ -98,9 +98,9 @@ class Certificate:
             return f"{NOT_PRIVATE}: {'; '.join(self.not_private)}"
         return f"epsilon {self.epsilon:.4g} at delta {self.delta:.4g}, for {self.unit}"
 
-    def with_files(self, files: Mapping[str, bytes]) -> "Certificate":
-        """The certificate of a release that consists of these files."""
-        return replace(self, files={name: digest(files[name]) for name in sorted(files)})
+    def with_files(self, hashes: Mapping[str, str]) -> "Certificate":
+        """The certificate of a release that consists of files with these hashes."""
+        return replace(self, files={name: hashes[name] for name in sorted(hashes)})
 
     def to_json(self) -> dict[str, Any]:
         """The certificate as plain data, with its own hash last."""

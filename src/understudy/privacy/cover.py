@@ -14,6 +14,9 @@ from numpy.typing import NDArray
 
 from understudy.domain import Clique
 
+MOST_AXES = 32
+"""Columns of one marginal: arrays have no more axes everywhere."""
+
 
 @dataclass(frozen=True)
 class Pass:
@@ -60,6 +63,7 @@ def cover(cliques: Iterable[Clique], sizes: Mapping[str, int], most_cells: int) 
             nearly = np.flatnonzero(left & (lacking == 1))
             completed = holds[:, nearly].sum(axis=1) * ~inside
             fits = width * prod(width[inside]) <= most_cells
+            fits &= inside.sum() < MOST_AXES
             gain = np.where(fits, completed / np.log2(width + 1), 0)
             best = int(np.argmax(gain))
             if gain[best] <= 0:

@@ -171,10 +171,20 @@ def internal_names(names: Sequence[str]) -> dict[str, str]:
     return {name: f"c{place}" for place, name in enumerate(names)}
 
 
+MOST_COLUMNS = 2**11
+"""Of a table: what is done for every pair of columns grows with their square."""
+
+
 def check_names(names: Sequence[str]) -> None:
-    """Refuse tables whose columns cannot be told apart."""
+    """Refuse tables without columns, with too many, or with some that cannot be told apart."""
     if not names:
         msg = "The table has no columns. A CSV file needs a header line with their names."
+        raise SourceError(msg)
+    if len(names) > MOST_COLUMNS:
+        msg = (
+            f"The table has {len(names):,} columns; up to {MOST_COLUMNS:,} can be released "
+            "together. Choose those that its readers need."
+        )
         raise SourceError(msg)
     check_plain_names(names)
     twice = repeated(names)

@@ -5,16 +5,17 @@ reads a folder as a stranger would: it trusts nothing in it, and computes again 
 """
 
 import contextlib
+import hashlib
 import json
 import math
 import os
 import shutil
 import uuid
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import IO, Any, TypeAlias, cast
 
 from understudy.errors import BadInput
 from understudy.privacy.accountant import total_cost, total_delta, total_epsilon
@@ -22,7 +23,14 @@ from understudy.privacy.certificate import Certificate, certificate_from_json
 from understudy.privacy.disk import sync_folder
 from understudy.privacy.ledger_file import LedgerRecord
 from understudy.privacy.signature import sign, signed_by, signer
-from understudy.privacy.spelling import DEFECTS, digest, fraction, spelled, spelled_for_people
+from understudy.privacy.spelling import (
+    DEFECTS,
+    digest,
+    file_digest,
+    fraction,
+    spelled,
+    spelled_for_people,
+)
 
 CERTIFICATE = "certificate.json"
 _LAST_DIGITS = 1e-9
@@ -37,28 +45,33 @@ class Check:
     note: str = ""
 
 
+Content: TypeAlias = bytes | Callable[[IO[bytes]], None]
+"""What goes into a file: bytes, or what writes them into a file that is open."""
+
+
 def publish(
-    folder: Path, files: Mapping[str, bytes], certificate: Certificate, *, key: bytes | None = None
+    folder: Path,
+    files: Mapping[str, Content],
+    certificate: Certificate,
+    *,
+    key: bytes | None = None,
 ) -> Certificate:
     """Write a release folder; signed, where a private Ed25519 key (PEM) is given."""
     for name in files:
-        if Path(name).name != name or name in {"", "..", CERTIFICATE} or not name.isprintable():
+        if not _is_plain(name):
             msg = f"A release cannot hold a file named {name!r}; use a plain file name."
             raise BadInput(msg)
     check_free(folder)
     folder = folder.resolve()  # "." has no name of its own
-    certificate = certificate.with_files(files)
-    content = certificate.to_json()
-    if key is not None:
-        content["signature"] = sign(content["sha256"], key)
     aside = folder.with_name(f".{folder.name}.{uuid.uuid4().hex}")
     try:
         aside.mkdir(parents=True)
-        for name, data in (*files.items(), (CERTIFICATE, spelled_for_people(content))):
-            with (aside / name).open("xb") as file:
-                file.write(data)
-                file.flush()
-                os.fsync(file.fileno())
+        hashes = {name: _written(aside / name, content) for name, content in files.items()}
+        certificate = certificate.with_files(hashes)
+        promise = certificate.to_json()
+        if key is not None:
+            promise["signature"] = sign(promise["sha256"], key)
+        _written(aside / CERTIFICATE, spelled_for_people(promise))
         sync_folder(aside)
         aside.rename(folder)
         sync_folder(folder.parent)
@@ -68,6 +81,40 @@ def publish(
     finally:
         shutil.rmtree(aside, ignore_errors=True)
     return certificate
+
+
+def _is_plain(name: str) -> bool:
+    """Whether a file of a release may have this name."""
+    return Path(name).name == name and name not in {"", "..", CERTIFICATE} and name.isprintable()
+
+
+def _written(path: Path, content: Content) -> str:
+    """Write a file for good; returns the hash of what was written, and not of what is there."""
+    with path.open("xb") as file:
+        hashed = _Hashed(file)
+        if isinstance(content, bytes):
+            hashed.write(content)
+        else:
+            content(cast("IO[bytes]", hashed))
+        file.flush()
+        os.fsync(file.fileno())
+    return hashed.sha256.hexdigest()
+
+
+class _Hashed:
+    """A file that is hashed as it is written."""
+
+    def __init__(self, file: IO[bytes]) -> None:
+        self._file = file
+        self.sha256 = hashlib.sha256()
+
+    def write(self, data: bytes) -> int:
+        """Write on, and hash."""
+        self.sha256.update(data)
+        return self._file.write(data)
+
+    def __getattr__(self, name: str) -> Any:  # noqa: ANN401 - whatever else a file has
+        return getattr(self._file, name)
 
 
 def check_free(folder: Path) -> None:
@@ -95,12 +142,7 @@ def verify(
     ledger still holds the line that the release was paid with.
     """
     key = None if public_key is None else signer(public_key)
-    path = folder / CERTIFICATE
-    try:
-        written = path.read_bytes()
-    except OSError:
-        msg = f"{folder} holds no {CERTIFICATE}. Name the folder of a release."
-        raise BadInput(msg) from None
+    written = _certificate_bytes(folder)
     # Whatever a certificate holds that cannot be computed with is the same news.
     with contextlib.suppress(*DEFECTS):
         content = json.loads(written)
@@ -111,7 +153,18 @@ def verify(
 
 def read_certificate(folder: Path) -> Certificate:
     """The certificate in a folder that was verified."""
-    return certificate_from_json(json.loads((folder / CERTIFICATE).read_bytes()))
+    return certificate_from_json(json.loads(_certificate_bytes(folder)))
+
+
+def _certificate_bytes(folder: Path) -> bytes:
+    path = folder / CERTIFICATE
+    try:
+        if path.is_symlink() or not path.is_file():
+            raise FileNotFoundError
+        return path.read_bytes()
+    except OSError:
+        msg = f"{folder} holds no {CERTIFICATE}. Name the folder of a release."
+        raise BadInput(msg) from None
 
 
 def _checks(
@@ -200,12 +253,17 @@ def _files(folder: Path, certificate: Certificate) -> Iterator[Check]:
         found = None
         with contextlib.suppress(OSError):
             path = folder / name
-            whole = name in present and path.is_file() and not path.is_symlink()
-            found = digest(path.read_bytes()) if whole else None
+            whole = _is_plain(name) and path.is_file() and not path.is_symlink()
+            found = file_digest(path) if whole else None
         note = "" if found == hashed else "missing" if found is None else "changed"
-        yield Check(f"{name} is as it was released", passed=found == hashed, note=note)
-    extra = sorted(present - set(certificate.files))
+        yield Check(f"{_shown(name)} is as it was released", passed=found == hashed, note=note)
+    extra = sorted(_shown(name) for name in present - set(certificate.files))
     yield Check("no other files", passed=not extra, note=", ".join(extra))
+
+
+def _shown(name: str) -> str:
+    """A name that cannot pretend to be more than one."""
+    return name if name.isprintable() else ascii(name)
 
 
 def _signature(content: Mapping[str, Any], key: str | None) -> Check:

@@ -8,21 +8,20 @@ and only then run; a crash after the debit stays charged.
 import json
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from pathlib import Path
 from typing import Any, Self
 
 import numpy as np
 import pyarrow as pa
-from numpy.typing import NDArray
 
 from understudy.column import Kind, Role
 from understudy.domain import Clique, Domain
 from understudy.encode import Encoding
 from understudy.encode.ops import Storage
 from understudy.errors import BadInput, RowsAreSealed
-from understudy.privacy.account import Account, Entry, Request
+from understudy.privacy.account import Account, Entry
 from understudy.privacy.answers import CommonValues, Measurement, NoisySum
 from understudy.privacy.budget import Budget, number
 from understudy.privacy.certificate import Certificate
@@ -45,9 +44,12 @@ from understudy.privacy.facts import (
     undescribed,
 )
 from understudy.privacy.ledger_file import OpenRelease, open_release, read_ledger
+from understudy.privacy.looks import Look
+from understudy.privacy.merging import Merging
 from understudy.privacy.noise import (
     OsRandom,
     RandomSource,
+    all_with_gaussian_noise,
     check_choice,
     exponential_choice,
     with_gaussian_noise,
@@ -60,7 +62,8 @@ from understudy.privacy.prices import (
     values_price,
 )
 from understudy.privacy.row_maps import ROW_MAPS, RowMap, held_sum, in_parts
-from understudy.privacy.scores import SCORES, STEPS, Score, in_steps, scores_of
+from understudy.privacy.score_book import ScoreBook
+from understudy.privacy.scores import SCORES, STEPS, Score, in_steps
 from understudy.privacy.software import TRUSTED, versions
 from understudy.privacy.spelling import spelled, spelled_for_people
 from understudy.privacy.table import MOST_CELLS, PrivateTable, opened, storage_of
@@ -87,6 +90,8 @@ class _Core:
     source: RandomSource
     public: dict[str, Any]
     file: OpenRelease | None
+    most_cells: int
+    scored: ScoreBook
 
 
 class Ledger:
@@ -95,11 +100,12 @@ class Ledger:
     Make one with `Ledger.open`.
     """
 
-    __slots__ = ("_account", "_core")
+    __slots__ = ("_account", "_core", "_look")
 
-    def __init__(self, core: _Core, account: Account) -> None:
+    def __init__(self, core: _Core, account: Account, look: Look) -> None:
         self._core = core
         self._account = account
+        self._look = look
 
     @classmethod
     def open(  # noqa: PLR0913 - each is a choice of its own, by name
@@ -149,16 +155,27 @@ class Ledger:
             "storage": {name: str(kind) for name, kind in storage.items()},
             "unit": str(unit),
         }
-        core = _Core(table, schema, table.encoding, storage, unit, source, public, release)
+        core = _Core(
+            table,
+            schema,
+            table.encoding,
+            storage,
+            unit,
+            source,
+            public,
+            release,
+            most_cells,
+            ScoreBook(),
+        )
         account = Account.open(budget, file=release, allow_non_private=allow_non_private)
         for reason in revealed(schema):
             account.debit(Reveal(reason), {"door": "schema"})
-        return cls(core, account)
+        return cls(core, account, Look())
 
     @property
     def domain(self) -> Domain:
-        """The number of codes of each column."""
-        return self._core.encoding.domain
+        """The number of codes of each column, as this ledger tells them apart."""
+        return self._look.domain(self._core.encoding.domain)
 
     @property
     def encoding(self) -> Encoding:
@@ -181,6 +198,11 @@ class Ledger:
         return self._core.unit
 
     @property
+    def most_cells(self) -> int:
+        """The largest marginal that may be asked for, before codes are merged."""
+        return self._core.most_cells
+
+    @property
     def budget(self) -> Budget:
         """What was promised for the whole release."""
         return self._account.budget
@@ -200,12 +222,14 @@ class Ledger:
 
     def recode(self, schema: Schema, *, shapes: bool = False) -> None:
         """Code the rows by other facts from now on: public ones, or some made from answers."""
+        self._check_whole()
         if schema.names != self.schema.names:
             msg = "Other facts must be about the same columns, in the same order."
             raise BadInput(msg)
         check_bought(self._core.stated, schema)
         table = self._table().recoded(schema, shapes=shapes)
         self._core.table, self._core.encoding = table, table.encoding
+        self._core.scored.clear()
 
     def split(self, *shares: float) -> tuple["Ledger", ...]:
         """Ledgers on the same table that may each spend a share of the rest.
@@ -222,7 +246,29 @@ class Ledger:
             msg = f"The shares add up to {float(total):.3g}, which is more than the whole."
             raise BadInput(msg)
         rest = self.rest()
-        return tuple(Ledger(self._core, self._account.part(rest * s / total)) for s in exact)
+        parts = [self._account.part(rest * share / total) for share in exact]
+        return tuple(Ledger(self._core, part, self._look) for part in parts)
+
+    def weighted(self, weights: RowWeights) -> "Ledger":
+        """This ledger, where each row counts as much as its weight unless a request says other."""
+        if type(weights) is not RowWeights:
+            msg = "Weights are made by Ledger.weigh."
+            raise BadInput(msg)
+        weights.check(self._core.encoding.domain)
+        look = replace(self._look, weights=weights, encoding=self._core.encoding)
+        return Ledger(self._core, self._account, look)
+
+    def merged(self, groups: Mapping[str, Sequence[int]]) -> "Ledger":
+        """This ledger, where some codes are counted together: the group of each code, by column.
+
+        Groups must be public or come from earlier answers. Marginals can be measured and selected
+        there; everything else is asked of the whole.
+        """
+        self._check_whole()
+        merging = Merging.of(groups)
+        merging.check(self.domain)
+        look = replace(self._look, merging=merging, encoding=self._core.encoding)
+        return Ledger(self._core, self._account, look)
 
     def fix(self, events: Sequence[Event]) -> None:
         """Fix all requests before the first answer; then their exact total counts.
@@ -251,6 +297,7 @@ class Ledger:
         weights: RowWeights | None = None,
     ) -> Gaussian:
         """What `measure` with the same arguments costs; asks nothing."""
+        weights = weights or self._look.weights
         return marginals_price(len(cliques), self.unit, rho=rho, scale=scale, weights=weights)
 
     def measure(
@@ -262,19 +309,20 @@ class Ledger:
         weights: RowWeights | None = None,
     ) -> tuple[Measurement, ...]:
         """Noisy marginals, all with the same noise: for ρ together, or with a scale each."""
-        table, cliques = self._table(), list(cliques)
-        table.check(cliques, weights)
+        table, cliques, look = self._table(), list(cliques), self._looking(weights)
+        table.check(cliques, look.weights)
         if not cliques:
             msg = "Name at least one marginal to measure."
             raise BadInput(msg)
         event = self.measure_event(cliques, rho=rho, scale=scale, weights=weights)
         request = {"door": "measure", "cliques": [list(clique) for clique in cliques]}
-        self._account.debit(event, _with_weights(request, weights))
-        steps = 1 if weights is None else UNIT
-        noisy = self._noisy(table.count(cliques, weights), event.scale * steps)
+        self._account.debit(event, look.told(request))
+        steps = 1 if look.weights is None else UNIT
+        counts = look.counts(cliques, table.count)
+        noisy = all_with_gaussian_noise(counts, event.scale * steps, self._core.source)
         return tuple(
-            Measurement(clique, counts / steps, event.scale)
-            for clique, counts in zip(cliques, noisy, strict=True)
+            Measurement(clique, values / steps, event.scale)
+            for clique, values in zip(cliques, noisy, strict=True)
         )
 
     def values(
@@ -289,6 +337,7 @@ class Ledger:
         Of listed columns as text, of numeric ones as numbers; where codes are named, only of rows
         that have these codes.
         """
+        self._check_whole()
         table = self._table()
         if not isinstance(columns, Mapping) or not columns:
             msg = "Name at least one column whose values to count, each with codes or None."
@@ -297,10 +346,11 @@ class Ledger:
         event = values_price(len(columns), self.unit, rho=rho, delta=delta)
         self._account.debit(event, {"door": "values", "columns": cells})
         found = table.values(cells)
-        noisy = self._noisy([found[name].counts for name in columns], event.scale)
+        counts = [found[name].counts for name in columns]
+        noisy = all_with_gaussian_noise(counts, event.scale, self._core.source)
         return tuple(
-            CommonValues.above(event.threshold, name, found[name].values, counts, event.scale)
-            for name, counts in zip(columns, noisy, strict=True)
+            CommonValues.above(event.threshold, name, found[name].values, noised, event.scale)
+            for name, noised in zip(columns, noisy, strict=True)
         )
 
     def select(
@@ -312,16 +362,19 @@ class Ledger:
         weights: RowWeights | None = None,
     ) -> int:
         """The place of one candidate, drawn by the exponential mechanism."""
-        table, candidates = self._table(), list(candidates)
+        table, candidates, look = self._table(), list(candidates), self._looking(weights)
         if not candidates:
             msg = "There is no candidate to select from."
             raise BadInput(msg)
         for candidate in candidates:
             _check_kind(candidate, SCORES)
-            candidate.check(self.domain)
-        table.check([candidate.clique for candidate in candidates], weights)
+        asked, domain = self._core.scored.asked(candidates, look), self.domain
+        for candidate in asked.new:
+            candidate.check(domain)
+        table.check([candidate.clique for candidate in asked.new], look.weights)
         event = selection_price(epsilon=epsilon, rho=rho)
-        sensitivity = max(c.sensitivity(self.unit, weights) for c in candidates)
+        sensitivities = asked.sensitivities(self.unit)
+        sensitivity = max(sensitivities)
         request = {
             "door": "select",
             "candidates": len(candidates),
@@ -331,8 +384,8 @@ class Ledger:
         # Rounded up, so that a choice is never sharper than what was paid for.
         scale = math.nextafter(2 * STEPS / event.epsilon, math.inf)
         check_choice(scale)
-        self._account.debit(event, _with_weights(request, weights))
-        scores = list(scores_of(candidates, weights, self.domain, table.count))
+        self._account.debit(event, look.told(request))
+        scores = asked.scores(sensitivities, self._core.encoding.domain, table.count)
         steps = in_steps(scores, sensitivity or Fraction(1))
         return exponential_choice(steps, scale, self._core.source)
 
@@ -345,7 +398,8 @@ class Ledger:
         weights: RowWeights | None = None,
     ) -> NoisySum:
         """A noisy sum of a row map; a scale counts in the map's own units."""
-        table = self._table()
+        self._check_whole()
+        table, weights = self._table(), weights or self._look.weights
         _check_kind(row_map, ROW_MAPS)
         row_map.check(self.domain)
         table.check([], weights)
@@ -357,7 +411,7 @@ class Ledger:
             "row_map": type(row_map).__name__,
             "columns": list(row_map.columns),
         }
-        self._account.debit(event, _with_weights(request, weights))
+        self._account.debit(event, Look(weights).told(request))
         totals = (
             row_map.total(part, part_weights * (whole_row / UNIT))
             for codes, row_weights in table.blocks(weights)
@@ -380,7 +434,8 @@ class Ledger:
 
         The whole run is debited before its first step.
         """
-        table = self._table()
+        self._check_whole()
+        table, weights = self._table(), weights or self._look.weights
         _check_kind(task, (Training,))
         task.check(self.domain)
         table.check([], weights)
@@ -394,7 +449,7 @@ class Ledger:
             "steps": task.steps,
             "clip": task.clip,
         }
-        self._account.debit(event, _with_weights(request, weights))
+        self._account.debit(event, Look(weights).told(request))
         return train(task, lambda: table.blocks(weights), event.scale, self._core.source)
 
     def train_event(
@@ -406,6 +461,7 @@ class Ledger:
         weights: RowWeights | None = None,
     ) -> Gaussian | SampledGaussian:
         """What `train` with the same arguments costs; asks nothing."""
+        weights = weights or self._look.weights
         return training_price(
             task, self.unit, self.budget.order, rho=rho, scale=scale, weights=weights
         )
@@ -419,7 +475,7 @@ class Ledger:
         """
         plain = {name: [int(score) for score in table] for name, table in tables.items()}
         made = RowWeights.of(plain, [int(t) for t in thresholds], [int(w) for w in weights])
-        made.check(self.domain)
+        made.check(self._core.encoding.domain)
         return made
 
     def reveal(self, reason: str) -> pa.Table:
@@ -430,7 +486,7 @@ class Ledger:
 
     def close(self) -> Certificate:
         """Seal the rows, and state what was promised and spent."""
-        self._core.table = None
+        self._seal()
         return Certificate(
             budget=self.budget,
             unit=str(self.unit),
@@ -454,15 +510,31 @@ class Ledger:
         return self
 
     def __exit__(self, *error: object) -> None:
-        self._core.table = None
+        self._seal()
         if self._core.file is not None:
             self._core.file.close()
+
+    def _seal(self) -> None:
+        self._core.table = None
+        self._core.scored.clear()
 
     def _table(self) -> PrivateTable:
         if self._core.table is None:
             msg = "The ledger is closed: its rows are sealed."
             raise RowsAreSealed(msg)
         return self._core.table
+
+    def _looking(self, weights: RowWeights | None) -> Look:
+        """How a request looks at the rows; refused where the codes have changed since."""
+        if self._look.encoding not in {None, self._core.encoding}:
+            msg = "The codes have changed since these weights or groups were made. Make them anew."
+            raise BadInput(msg)
+        return self._look if weights is None else replace(self._look, weights=weights)
+
+    def _check_whole(self) -> None:
+        if self._look.merging is not None:
+            msg = "Merged codes can be measured and selected; ask the whole ledger for the rest."
+            raise BadInput(msg)
 
     def _cells(self, name: str, codes: Sequence[int] | None) -> list[int] | None:
         """Codes of a column as plain numbers; refuses what is none, by public facts."""
@@ -479,13 +551,6 @@ class Ledger:
             raise BadInput(msg)
         return plain
 
-    def _noisy(self, counts: Sequence[NDArray[np.int64]], scale: float) -> list[NDArray[np.int64]]:
-        """Counts, each plus its own noise; drawn together, for each draw by itself takes longer."""
-        together = np.concatenate([count.ravel() for count in counts])
-        noisy = with_gaussian_noise(together, scale, self._core.source)
-        parts = np.split(noisy, np.cumsum([count.size for count in counts])[:-1])
-        return [part.reshape(count.shape) for part, count in zip(parts, counts, strict=True)]
-
 
 def _check_kind(value: object, kinds: tuple[type, ...]) -> None:
     """Refuse what is not of the closed set; a subclass might state another sensitivity."""
@@ -493,9 +558,3 @@ def _check_kind(value: object, kinds: tuple[type, ...]) -> None:
         names = " or ".join(kind.__name__ for kind in kinds)
         msg = f"A {type(value).__name__} is no {names}: nothing else has a proven sensitivity."
         raise BadInput(msg)
-
-
-def _with_weights(request: dict[str, Any], weights: RowWeights | None) -> Request:
-    if weights is None:
-        return request
-    return {**request, "weights": {"most": weights.most, "of": UNIT}}

@@ -91,6 +91,16 @@ def with_gaussian_noise(
     return values + gaussian_noise(values.size, scale, source).reshape(values.shape)
 
 
+def all_with_gaussian_noise(
+    arrays: Sequence[NDArray[np.int64]], scale: float, source: RandomSource
+) -> list[NDArray[np.int64]]:
+    """Several arrays with noise, drawn together: each draw by itself takes longer."""
+    together = np.concatenate([array.ravel() for array in arrays])
+    noisy = with_gaussian_noise(together, scale, source)
+    parts = np.split(noisy, np.cumsum([array.size for array in arrays])[:-1])
+    return [part.reshape(array.shape) for part, array in zip(parts, arrays, strict=True)]
+
+
 def gaussian_noise(count: int, scale: float, source: RandomSource) -> NDArray[np.int64]:
     """Discrete Gaussians: P(y) is in proportion to exp(-y² / (2 scale²)).
 

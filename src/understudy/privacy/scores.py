@@ -55,6 +55,18 @@ class L1Distance:
     scale: float = 1.0
     offset: float = 0.0
 
+    def __post_init__(self) -> None:
+        # A copy that nobody changes: a score is computed once, however often it is asked.
+        try:
+            reference = np.array(self.reference, np.float64)
+            numbers = {"scale": float(self.scale), "offset": float(self.offset)}
+        except (TypeError, ValueError):
+            msg = f"The reference of ({', '.join(self.clique)}), scale and offset must be numbers."
+            raise BadInput(msg) from None
+        reference.flags.writeable = False
+        for name, value in {"reference": reference, **numbers}.items():
+            object.__setattr__(self, name, value)
+
     def check(self, domain: Domain) -> None:
         """Refuse a reference of another shape, and numbers that are none."""
         reference = np.asarray(self.reference, np.float64)
@@ -94,11 +106,15 @@ class CountTV:
     """½ ‖N - N_left N_rightᵀ / n‖₁: how far two sets of columns are from independent.
 
     All counts are exact, the total n too; that is part of its sensitivity of 2 (3 where a record
-    is replaced).
+    is replaced, and n stays). A record of weight w moves it by 2w at most.
     """
 
     left: Clique
     right: Clique
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "left", tuple(self.left))
+        object.__setattr__(self, "right", tuple(self.right))
 
     @property
     def clique(self) -> Clique:
@@ -114,17 +130,14 @@ class CountTV:
 
     def sensitivity(self, unit: Unit, weights: RowWeights | None) -> Fraction:
         """Less than 2 for each record that comes or goes; 3 for one that is replaced."""
-        if weights is not None:
-            msg = (
-                "The sensitivity of a weighted CountTV is not proven, so it is refused. Select by "
-                "L1Distance, or without weights."
-            )
-            raise BadInput(msg)
-        return Fraction(3) if isinstance(unit, Replacement) else Fraction(2 * unit.steps)
+        if weights is None and isinstance(unit, Replacement):
+            return Fraction(3)
+        most = UNIT if weights is None else weights.most
+        return 2 * unit.steps * Fraction(most, UNIT)
 
     def score(self, counts: NDArray[np.int64], weights: RowWeights | None) -> Fraction:
         """The score of exact counts."""
-        del weights
+        whole = 1 if weights is None else UNIT
         joint = counts.reshape(int(np.prod(counts.shape[: len(self.left)])), -1)
         total = _exact_sum(joint)
         if total == 0:
@@ -132,7 +145,7 @@ class CountTV:
         if total >= 2**31:  # beyond it n² leaves 62 bits
             joint = joint.astype(object)
         product = np.multiply.outer(joint.sum(axis=1), joint.sum(axis=0))
-        return Fraction(_exact_sum(np.abs(joint * total - product)), 2 * total)
+        return Fraction(_exact_sum(np.abs(joint * total - product)), 2 * total * whole)
 
 
 SCORES = (L1Distance, CountTV)
@@ -161,7 +174,7 @@ def scores_of(
     candidates: Sequence[Score],
     weights: RowWeights | None,
     domain: Domain,
-    count: Callable[[Sequence[Clique], RowWeights | None], list[NDArray[np.int64]]],
+    count: Callable[[Sequence[Clique]], list[NDArray[np.int64]]],
 ) -> Iterator[Fraction]:
     """The exact score of each, counted a few million cells at a time; no count is kept."""
     batch: list[Score] = []
@@ -169,7 +182,7 @@ def scores_of(
     for candidate in (*candidates, None):
         size = 0 if candidate is None else domain.size(candidate.clique)
         if batch and (candidate is None or cells + size > _CELLS_AT_ONCE):
-            counts = count([c.clique for c in batch], weights)
+            counts = count([c.clique for c in batch])
             yield from (c.score(n, weights) for c, n in zip(batch, counts, strict=True))
             batch, cells = [], 0
         if candidate is not None:

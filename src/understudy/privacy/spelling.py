@@ -1,9 +1,10 @@
 """The one spelling of plain data, and its hash: so that every change of a byte is a change."""
 
+import hashlib
 import json
 from collections.abc import Mapping
 from fractions import Fraction
-from hashlib import sha256
+from pathlib import Path
 from typing import Any
 
 from understudy.errors import BadInput
@@ -50,4 +51,10 @@ def fraction(text: object) -> Fraction:
 
 def digest(content: bytes) -> str:
     """The SHA-256 of some bytes."""
-    return sha256(content).hexdigest()
+    return hashlib.sha256(content).hexdigest()
+
+
+def file_digest(path: Path) -> str:
+    """The SHA-256 of a file, which need not fit in memory."""
+    with path.open("rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()

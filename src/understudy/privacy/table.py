@@ -21,6 +21,7 @@ from understudy.errors import BadInput, MarginalTooLarge, RowsAreSealed, SourceE
 from understudy.privacy.blocks import ROWS_PER_BLOCK, Block, BlockCounter, Weigher
 from understudy.privacy.cache import MarginalCache
 from understudy.privacy.coded_rows import CodedRows
+from understudy.privacy.cover import MOST_AXES
 from understudy.privacy.engine import OpenedRows, ReadError
 from understudy.privacy.pushdown import SqlCounter, batches, execute
 from understudy.privacy.source import open_rows
@@ -190,6 +191,9 @@ class PrivateTable:
     def _checked(self, clique: Clique | str) -> Clique:
         if isinstance(clique, str):
             msg = f"A marginal is asked for by a tuple of names, such as ({clique!r},)."
+            raise BadInput(msg)
+        if len(clique) > MOST_AXES:
+            msg = f"A marginal of {len(clique)} columns; at most {MOST_AXES} can be counted."
             raise BadInput(msg)
         cells = self.domain.size(clique)
         if cells > self._most_cells:

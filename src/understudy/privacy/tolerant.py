@@ -20,6 +20,7 @@ import pyarrow.parquet as pq
 from understudy.encode.arrow_ops import plain_array, plain_type, valid_text
 
 _ROWS_PER_BATCH = 2**14
+_LONGEST_LINE = 2**22
 _LOST = "\udc80"
 """What stands in text for bytes that are none: no file can hold it."""
 
@@ -70,7 +71,8 @@ def _csv_batches(
     width = len(schema)
     with open_text(path, encoding) as lines:
         # Like the strict reader, take a quote after blanks for the start of a quoted cell.
-        records = _records(csv.reader(lines, delimiter=delimiter, skipinitialspace=True))
+        short = _short_lines(lines)
+        records = _records(csv.reader(short, delimiter=delimiter, skipinitialspace=True))
         next(records, None)  # the header
         rows: list[list[str | None]] = []
         for record in records:
@@ -83,6 +85,22 @@ def _csv_batches(
                 rows = []
         if rows:
             yield _batch(rows, schema)
+
+
+def _short_lines(lines: IO[str]) -> Iterator[str]:
+    """Lines without what goes beyond the longest: nobody may fill the memory by one of them.
+
+    Quotes are kept in pairs, so that no other line is read differently for it.
+    """
+    while line := lines.readline(_LONGEST_LINE):
+        if len(line) == _LONGEST_LINE and line[-1] not in "\r\n":
+            odd = False
+            while rest := lines.readline(_LONGEST_LINE):
+                odd ^= rest.count('"') % 2 == 1
+                if rest[-1] in "\r\n":
+                    break
+            line += '"\n' if odd else "\n"
+        yield line
 
 
 def _records(reader: Iterator[list[str]]) -> Iterator[list[str]]:

@@ -7,7 +7,7 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from understudy.privacy.cover import Pass, cover
+from understudy.privacy.cover import MOST_AXES, Pass, cover
 
 NAMES = "abcdefgh"
 
@@ -44,3 +44,10 @@ def test_marginals_are_sums_of_the_joint():
     np.testing.assert_array_equal(marginals["b",], joint.sum(axis=(0, 2)))
     np.testing.assert_array_equal(marginals[()], joint.sum())
     np.testing.assert_array_equal(marginals["a", "b", "c"], joint)
+
+
+def test_no_pass_has_more_columns_than_an_array_has_axes():
+    names = [f"c{k}" for k in range(100)]
+    passes = cover([(name,) for name in names], dict.fromkeys(names, 1), most_cells=2**20)
+    assert max(len(step.clique) for step in passes) == MOST_AXES
+    assert sorted(c for step in passes for c in step.requested) == sorted((n,) for n in names)

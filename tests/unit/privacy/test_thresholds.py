@@ -26,7 +26,7 @@ from mpmath import mp, mpf
 from scipy import stats
 
 from helpers.tables import load
-from understudy.cli import _exit_code
+from understudy.cli.app import _exit_code
 from understudy.column import WHITESPACE, Column, Kind, Role, Source
 from understudy.encode.shapes import SHAPES
 from understudy.errors import (

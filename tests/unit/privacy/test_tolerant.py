@@ -83,3 +83,16 @@ def test_parquet_text_is_checked_and_the_rest_is_left_alone(tmp_path):
     assert valid_text(pa.concat_arrays([bad, pa.nulls(1, pa.string())])).to_pylist() == [
         *("a", None, "", None)
     ]
+
+
+@pytest.mark.parametrize("cell", ["x" * 50, '"' + "x" * 50 + '"', '"' + 'a""b' * 20 + '"'])
+@pytest.mark.parametrize("end", ["\n", "\r\n"])
+def test_a_line_that_is_too_long_changes_no_other_line(tmp_path, monkeypatch, cell, end):
+    monkeypatch.setattr(tolerant, "_LONGEST_LINE", 16)
+    path = tmp_path / "long.csv"
+    lines = ["a,b", "1,2", f"{cell},3", '4,"five, six"', "7,8"]
+    path.write_bytes(end.join([*lines, ""]).encode())
+    rows = tolerant.csv_batches(path, "utf-8", ",", ["a", "b"]).read_all().to_pylist()
+    assert len(rows) == 4
+    assert len(rows[1]["a"]) <= 16
+    assert [row["b"] for row in (rows[0], *rows[2:])] == ["2", "five, six", "8"]
