@@ -10,8 +10,8 @@ The flow, from the rows to what may leave the building:
     release           rows drawn from the model, and a certificate that anyone can compute again
 
     >>> import understudy as us
-    >>> us.IndependentColumns()
-    IndependentColumns()
+    >>> us.Aim(degree=3)
+    Aim(degree=3, model_bytes=33554432)
 """
 
 from typing import TYPE_CHECKING, Any
@@ -24,7 +24,11 @@ from understudy.schema import Schema
 from understudy.schema_files import read_schema, write_schema
 
 if TYPE_CHECKING:
+    from understudy.mechanisms.aim import Aim
     from understudy.mechanisms.independent import IndependentColumns
+    from understudy.mechanisms.mst import Mst
+    from understudy.mechanisms.mwem import Mwem
+    from understudy.mechanisms.privbayes import PrivBayes
     from understudy.pipeline import synthesize
     from understudy.privacy.certificate import Certificate
     from understudy.privacy.folder import verify
@@ -32,13 +36,17 @@ if TYPE_CHECKING:
     from understudy.release import Release, load
 
 __all__ = [
+    "Aim",
     "Certificate",
     "Column",
     "Domain",
     "Independence",
     "IndependentColumns",
     "Kind",
+    "Mst",
+    "Mwem",
     "Person",
+    "PrivBayes",
     "Record",
     "Release",
     "Replacement",
@@ -55,9 +63,13 @@ __all__ = [
 
 # Loaded when somebody asks, for the libraries behind them take a second.
 _LATER = {
+    "Aim": "understudy.mechanisms.aim",
     "Certificate": "understudy.privacy.certificate",
     "IndependentColumns": "understudy.mechanisms.independent",
+    "Mst": "understudy.mechanisms.mst",
+    "Mwem": "understudy.mechanisms.mwem",
     "Person": "understudy.privacy.unit",
+    "PrivBayes": "understudy.mechanisms.privbayes",
     "Record": "understudy.privacy.unit",
     "Release": "understudy.release",
     "Replacement": "understudy.privacy.unit",

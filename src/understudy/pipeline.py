@@ -15,9 +15,10 @@ from understudy.privacy.budget import Budget, number
 from understudy.privacy.ledger import Ledger
 from understudy.privacy.noise import RandomSource
 from understudy.privacy.unit import Person, Record, Replacement, Unit, unit_named
-from understudy.release import Release, drawn
+from understudy.release import Release
 from understudy.schema import Schema
 from understudy.schema_files import read_schema
+from understudy.synthetic_rows import DrawnRows
 
 USUAL_DELTA = 1e-9
 MOST_ROWS = 10**6
@@ -100,9 +101,8 @@ def synthesize(  # noqa: PLR0913 - each is a choice of its own, by name
         certificate = book.close()
         book.end()
     count, note = _count(rows, model.total, book.schema)
-    tell(f"Drawing {count:,} rows")
-    table = drawn(model, book.schema, count, seed)
-    return Release(table, certificate, book.schema, model, (*notes, *note))
+    drawn = DrawnRows.of(model, book.schema, count, seed)
+    return Release(drawn, certificate, book.schema, model, (*notes, *note))
 
 
 def _check_kinds(schema: object, recipe: object, unit: object) -> None:

@@ -4,36 +4,33 @@ Everything here is made from noisy answers and public facts, so all of it may be
 """
 
 import html
-import io
 import json
-import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import IO, Any
 
-import numpy as np
 import pyarrow as pa
-import pyarrow.compute as pc
-from pyarrow import csv
 
 from understudy.encode import Encoding
 from understudy.errors import BadInput, CheckFailed
 from understudy.mechanisms.api import Model
+from understudy.model.bayes_net import BayesNet
+from understudy.model.graphical import GraphicalModel
+from understudy.model.merged import MergedModel
 from understudy.model.product import ProductModel
 from understudy.privacy.certificate import Certificate
 from understudy.privacy.facts import spelled_out
-from understudy.privacy.folder import publish, read_certificate, verify
+from understudy.privacy.folder import Content, publish, read_certificate, verify
 from understudy.privacy.spelling import DEFECTS, spelled_for_people
 from understudy.schema import Schema
 from understudy.schema_files import schema_from_toml
+from understudy.synthetic_rows import DrawnRows, Rows, StoredRows
+from understudy.table_files import check_format, read_rows, write_rows
 
-FORMATS = ("csv", "parquet")
 MODEL = "model.json"
 _FORMAT = "understudy model 1"
-_MODELS = {ProductModel.kind: ProductModel}
-_FORMULA = r"^[=+\-@\t\r]"
-"""How a cell begins that a spreadsheet takes for a formula."""
+_MODELS = {kind.kind: kind for kind in (ProductModel, GraphicalModel, MergedModel, BayesNet)}
 _SHOWN = 5
 
 
@@ -41,8 +38,8 @@ _SHOWN = 5
 class Release:
     """What may leave the building."""
 
-    table: pa.Table
-    """The synthetic rows."""
+    rows: Rows
+    """The synthetic rows; they are drawn when somebody looks."""
     certificate: Certificate
     schema: Schema
     """What the columns hold: declared facts, and those that were bought."""
@@ -51,14 +48,19 @@ class Release:
     """What a person should know before using it."""
 
     @property
+    def table(self) -> pa.Table:
+        """The synthetic rows as an Arrow table."""
+        return self.rows.table
+
+    @property
     def data(self) -> Any:  # noqa: ANN401 - pandas ships no types
         """The synthetic rows as a pandas data frame."""
         return _frame(self.table, self.schema)
 
     def sample(self, rows: int | None = None, *, seed: int | None = None) -> Any:  # noqa: ANN401 - as above
         """More rows from the same model, as a data frame; drawing them costs no privacy."""
-        rows = len(self.table) if rows is None else rows
-        return _frame(drawn(self.model, self.schema, rows, seed), self.schema)
+        count = self.rows.count if rows is None else rows
+        return _frame(DrawnRows.of(self.model, self.schema, count, seed).table, self.schema)
 
     def save(
         self,
@@ -74,10 +76,13 @@ class Release:
         A private Ed25519 key (PEM) signs the certificate.
         """
         folder = Path(folder)
-        files = {
-            f"synthetic.{format}": _spelled_table(self.table, format, formula_safe=formula_safe),
-            MODEL: self._model_file(),
-        }
+        check_format(format)
+
+        def write(sink: IO[bytes]) -> None:
+            blocks = self.rows.blocks()
+            write_rows(blocks, self.schema, format, sink, formula_safe=formula_safe)
+
+        files: dict[str, Content] = {f"synthetic.{format}": write, MODEL: self._model_file()}
         publish(folder, files, self.certificate, key=key)
         return folder
 
@@ -91,29 +96,22 @@ class Release:
         }
         return spelled_for_people(content)
 
+    @property
+    def _shape(self) -> str:
+        return f"{self.rows.count:,} rows × {len(self.schema.coded)} columns"
+
     def __repr__(self) -> str:
-        shape = f"{self.table.num_rows:,} rows × {self.table.num_columns} columns"
-        return f"Release({shape}; {self.certificate})"
+        return f"Release({self._shape}; {self.certificate})"
 
     def _repr_html_(self) -> str:
         lines = "".join(f"<li>{html.escape(line)}</li>" for line in self.certificate.promise)
         notes = "".join(f"<li>{html.escape(note)}</li>" for note in self.notes)
-        shape = f"{self.table.num_rows:,} rows × {self.table.num_columns} columns"
         head = _frame(self.table.slice(0, _SHOWN), self.schema).to_html(index=False, border=0)
         return (
-            f"<div><strong>Release</strong>: {shape}<ul>{lines}</ul>"
+            f"<div><strong>Release</strong>: {self._shape}<ul>{lines}</ul>"
             + (f"<p>Before you use it:</p><ul>{notes}</ul>" if notes else "")
             + f"{head}</div>"
         )
-
-
-def drawn(model: Model, schema: Schema, rows: int, seed: int | None = None) -> pa.Table:
-    """Synthetic rows from a model."""
-    if type(rows) is not int or rows < 1:
-        msg = f"{rows} rows cannot be drawn; ask for a whole number, at least 1."
-        raise BadInput(msg)
-    rng = np.random.default_rng(seed)
-    return Encoding(schema).decode(model.sample(rows, rng), rng)
 
 
 def load(folder: str | Path) -> Release:
@@ -131,84 +129,23 @@ def load(folder: str | Path) -> Release:
     certificate = read_certificate(folder)
     try:
         content = json.loads((folder / MODEL).read_bytes())
-        schema = schema_from_toml(content["schema"], folder=folder)
+        # A release spells its code lists out; a stranger's file may name any other one.
+        schema = schema_from_toml(content["schema"], folder=None)
         model = _model(content)
+        if model.domain != Encoding(schema).domain:
+            raise ValueError(MODEL)
         notes = tuple(content["notes"])
-        table = _read_table(folder, certificate.files, schema)
+        rows = StoredRows(read_rows(folder, certificate.files, schema))
     except (*DEFECTS, OSError, pa.ArrowException):
         msg = f"{folder} holds no release that this version can read."
         raise BadInput(msg) from None
-    return Release(table, certificate, schema, model, notes)
-
-
-def check_format(name: str) -> None:
-    """Refuse a format that cannot be written."""
-    if name not in FORMATS:
-        msg = f"The format {name!r} is unknown; use {' or '.join(FORMATS)}."
-        raise BadInput(msg)
+    return Release(rows, certificate, schema, model, notes)
 
 
 def _model(content: Mapping[str, Any]) -> Model:
     if content["format"] != _FORMAT:
         raise ValueError(_FORMAT)
     return _MODELS[content["kind"]].from_json(content["model"])
-
-
-def _spelled_table(table: pa.Table, name: str, *, formula_safe: bool) -> bytes:
-    check_format(name)
-    sink = io.BytesIO()
-    if name == "parquet":
-        # Loaded here, for most releases are text.
-        import pyarrow.parquet as pq  # noqa: PLC0415
-
-        pq.write_table(table, sink)
-    else:
-        safe = _without_formulas(table) if formula_safe else table
-        csv.write_csv(safe, sink, csv.WriteOptions(quoting_style="needed"))
-    return sink.getvalue()
-
-
-def _read_table(folder: Path, files: Mapping[str, str], schema: Schema) -> pa.Table:
-    encoding = Encoding(schema)
-    types = {name: cells.arrow_type for name, cells in encoding.cells.items()}
-    if "synthetic.parquet" in files:
-        import pyarrow.parquet as pq  # noqa: PLC0415 - as above
-
-        # Parquet knows no whole seconds.
-        return pq.read_table(folder / "synthetic.parquet").cast(pa.schema(types.items()))
-    # By the types of the schema, and by nothing that is guessed from cells.
-    written = types | {_without_formula(name): kind for name, kind in types.items()}
-    options = csv.ConvertOptions(column_types=written, strings_can_be_null=True, null_values=[""])
-    parsing = csv.ParseOptions(newlines_in_values=True, ignore_empty_lines=False)
-    table = csv.read_csv(folder / "synthetic.csv", None, parsing, options)
-    return _with_formulas(table.rename_columns(list(types)), schema)
-
-
-def _without_formulas(table: pa.Table) -> pa.Table:
-    """Text cells and names that a spreadsheet cannot take for formulas."""
-    columns = [
-        pc.replace_substring_regex(column, _FORMULA, r"'\0")
-        if pa.types.is_string(column.type)
-        else column
-        for column in table.columns
-    ]
-    return pa.table(columns, names=[_without_formula(name) for name in table.column_names])
-
-
-def _with_formulas(table: pa.Table, schema: Schema) -> pa.Table:
-    """Labels as the schema lists them, where an apostrophe was put before them."""
-    for place, name in enumerate(table.column_names):
-        column, facts = table[name], schema[name]
-        if pa.types.is_string(column.type):
-            listed = pa.array([*(facts.categories or ()), facts.other], pa.string())
-            plain = pc.replace_substring_regex(column, r"^'([=+\-@\t\r])", r"\1")
-            known = pc.is_in(column, value_set=listed)
-            table = table.set_column(place, name, pc.if_else(known, column, plain))
-    return table
-
-
-def _without_formula(text: str) -> str:
-    return re.sub(_FORMULA, r"'\g<0>", text)
 
 
 def _frame(table: pa.Table, schema: Schema) -> Any:  # noqa: ANN401 - pandas ships no types

@@ -16,8 +16,8 @@ def release_page(release: Release, folder: Path) -> dict[str, Any]:
     return {
         "folder": str(folder),
         "files": sorted(path.name for path in folder.iterdir()),
-        "rows": release.table.num_rows,
-        "columns": release.table.column_names,
+        "rows": release.rows.count,
+        "columns": [column.name for column in release.schema.coded],
         "private": not certificate.not_private,
         # JSON knows no infinity.
         "epsilon": None if certificate.not_private else certificate.epsilon,

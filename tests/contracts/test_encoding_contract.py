@@ -23,8 +23,8 @@ from understudy.privacy.source import open_rows
 from understudy.privacy.table import PrivateTable
 from understudy.schema import Schema
 
-EXAMPLES = {"duckdb": 12, "sqlite": 15, "postgres": 10, "embedded": 20}
-FEWER = 15
+EXAMPLES = {"duckdb": 6, "sqlite": 8, "postgres": 5, "embedded": 10}
+FEWER = 8
 """A search over the whole public grid takes an engine long to compile."""
 OPEN = [kind for kind in Kind if kind is not Kind.BOOLEAN]
 """A boolean has its two values by itself; all others can be open."""

@@ -18,6 +18,7 @@ from helpers.tables import load as load_into
 from understudy import pipeline
 from understudy.column import Column, Kind, Role, Source
 from understudy.curator.draft_schema import draft, draft_text
+from understudy.encode import Encoding
 from understudy.errors import BadInput, BudgetSpent, PrivacyRefused, SchemaError, UnknownColumn
 from understudy.mechanisms.independent import IndependentColumns
 from understudy.pipeline import synthesize
@@ -26,9 +27,9 @@ from understudy.privacy.folder import verify
 from understudy.privacy.ledger_file import create_ledger, read_ledger
 from understudy.privacy.noise import SeededForTests
 from understudy.privacy.unit import Person, Record, Replacement
-from understudy.release import drawn
 from understudy.schema import Schema
 from understudy.schema_files import schema_from_toml, write_schema
+from understudy.synthetic_rows import DrawnRows
 
 ROWS = 2000
 NAMES = ["who", "age", "city", "score", "ill"]
@@ -68,7 +69,7 @@ def valid(release, names=CODED, epsilon=1.0):
     assert release.certificate.epsilon == epsilon
     assert not release.certificate.not_private
     assert release.table.num_rows >= 1
-    codes = us.release.Encoding(release.schema).codes(release.table)
+    codes = Encoding(release.schema).codes(release.table)
     assert set(codes) == set(names)
     for name in names:
         if release.schema[name].null is False:
@@ -160,7 +161,7 @@ def test_only_what_is_open_is_bought(table):
 
 
 def test_facts_that_are_stated_leave_the_whole_budget_to_the_mechanism(table):
-    release = synthesize(table, epsilon=1.0, schema=SCHEMA)
+    release = synthesize(table, epsilon=1.0, schema=SCHEMA, mechanism="independent")
     assert len(release.certificate.entries) == 1
     assert release.certificate.budget.thresholds == 0
     assert "discovery" not in release.certificate.public
@@ -508,7 +509,7 @@ def test_the_promise_is_the_one_that_was_asked_for(table, tmp_path):
         {"discovery_share": 1},
         {"discovery_share": -0.1},
         {"discovery_share": math.nan},
-        {"mechanism": "mst"},
+        {"mechanism": "no such method"},
         {"seed": -1},
         {"seed": "x"},
         {"text_encoding": "no such encoding"},
@@ -616,7 +617,7 @@ def test_a_seed_decides_the_rows_but_never_the_noise(table, tmp_path):
     assert one.model.to_json() != other.model.to_json()
     # From the recorded model the same rows come again.
     again = us.load(one.save(tmp_path / "out"))
-    assert drawn(again.model, again.schema, 200, 5).equals(one.table)
+    assert DrawnRows.of(again.model, again.schema, 200, 5).table.equals(one.table)
     assert again.sample(200, seed=5).equals(one.data)
 
 
@@ -649,11 +650,10 @@ def told_of(data, **options):
 def test_steps_are_told_in_order(table):
     assert told_of(table, schema=SCHEMA, rows=1234) == [
         "Opening the table",
-        "Asking and fitting: independent",
-        "Drawing 1,234 rows",
+        "Asking and fitting: mst",
     ]
     steps = told_of(table)
-    assert [step.split()[0] for step in steps] == ["Opening", "Finding", "Asking", "Drawing"]
+    assert [step.split()[0] for step in steps] == ["Opening", "Finding", "Asking"]
     assert re.search(r"5 columns, for 33% of the budget: noise ±\d+ rows", steps[1])
 
 
@@ -681,11 +681,14 @@ def test_it_works_with_frames_whatever_their_index(table):
 
 
 def test_the_method_and_its_parameters_are_in_the_certificate(table):
-    for mechanism in ("auto", "independent", IndependentColumns()):
+    by_itself = {"name": "independent", "parameters": {}}
+    tree = {"name": "mst", "parameters": {"rarity": 3.0, "model_bytes": 2**25}}
+    asked = {"auto": tree, "mst": tree, "independent": by_itself, IndependentColumns(): by_itself}
+    for mechanism, told in asked.items():
         release = synthesize(table, epsilon=1.0, schema=SCHEMA, mechanism=mechanism)
-        assert release.certificate.public["method"] == {"name": "independent", "parameters": {}}
+        assert release.certificate.public["method"] == told
 
 
 def test_an_unknown_method_is_refused_with_those_that_there_are(table):
-    with pytest.raises(BadInput, match="Known: auto, independent"):
+    with pytest.raises(BadInput, match="Known: auto, mst, "):
         synthesize(table, epsilon=1.0, schema=SCHEMA, mechanism="independant")

@@ -37,9 +37,11 @@ from understudy.privacy import folder as folder_module
 from understudy.privacy.budget import Budget
 from understudy.privacy.folder import verify
 from understudy.privacy.ledger import Ledger
-from understudy.release import Release, check_format, drawn, load
+from understudy.release import Release, load
 from understudy.schema import Schema
 from understudy.schema_files import read_schema
+from understudy.synthetic_rows import DrawnRows
+from understudy.table_files import check_format
 
 EVIL = "<script>alert('x')</script>"
 ODD = (
@@ -111,7 +113,7 @@ def even(schema):
 
 def of(schema, certificate, rows=400, notes=()):
     model = even(schema)
-    return Release(drawn(model, schema, rows, seed=1), certificate, schema, model, notes)
+    return Release(DrawnRows.of(model, schema, rows, seed=1), certificate, schema, model, notes)
 
 
 @pytest.fixture

@@ -6,6 +6,8 @@ from typing import Any, ClassVar, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
+from understudy.domain import Domain
+from understudy.knowledge import Allowed, anything
 from understudy.privacy.answers import Measurement
 from understudy.privacy.ledger import Ledger
 
@@ -16,6 +18,10 @@ class Model(Protocol):
     @property
     def kind(self) -> str:
         """Which model it is, for the file that it is saved in."""
+
+    @property
+    def domain(self) -> Domain:
+        """The codes that it draws, by column."""
 
     @property
     def measurements(self) -> tuple[Measurement, ...]:
@@ -48,5 +54,11 @@ class Mechanism(Protocol):
     needs: ClassVar[str]
     """What it has to be told."""
 
-    def fit(self, ledger: Ledger, known: Sequence[Measurement]) -> Model:
-        """A model of the ledger's table; `known` was measured before, and is free."""
+    def fit(
+        self, ledger: Ledger, known: Sequence[Measurement] = (), allowed: Allowed = anything
+    ) -> Model:
+        """A model of the ledger's table; `known` was measured before, and is free.
+
+        Only marginals that are `allowed` together are measured. Weights are the ledger's: one
+        made by `Ledger.weighted` counts rows by their weight.
+        """

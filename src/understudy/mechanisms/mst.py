@@ -1,0 +1,77 @@
+"""A tree of pairs: MST, after McKenna, Miklau and Sheldon (2021).
+
+As published, but that merged codes come apart again by their noisy shares, and not evenly.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import combinations
+from typing import ClassVar
+
+import numpy as np
+
+from understudy.knowledge import Allowed, anything
+from understudy.mechanisms.parameters import check_number, check_whole
+from understudy.model.estimate import BYTES_PER_CELL, MODEL_BYTES, check_bytes, estimate
+from understudy.model.merged import MergedModel
+from understudy.privacy.answers import Measurement
+from understudy.privacy.ledger import Ledger
+from understudy.privacy.scores import L1Distance
+from understudy.select.rare import Columns
+from understudy.select.tree import private_forest
+
+
+@dataclass(frozen=True)
+class Mst:
+    """All 1-way marginals, then the pairs of a tree that independence explains worst.
+
+    A third of the budget each: single columns, the choice of the tree, its pairs. Codes that the
+    first third cannot tell from noise are merged before pairs are counted.
+    """
+
+    rarity: float = 3.0
+    """Codes below so many standard deviations of noise are merged."""
+    model_bytes: int = MODEL_BYTES
+    """What the fitted model may hold in memory at its peak."""
+
+    def __post_init__(self) -> None:
+        check_number("rarity", self.rarity, least=0)
+        check_whole("model_bytes", self.model_bytes, least=1)
+
+    name: ClassVar[str] = "mst"
+    about: ClassVar[str] = "keeps each column, and the pairs of a tree chosen for what they tell"
+    guarantee: ClassVar[str] = "(ε, δ)-differential privacy"
+    needs: ClassVar[str] = "nothing"
+
+    def fit(
+        self, ledger: Ledger, known: Sequence[Measurement] = (), allowed: Allowed = anything
+    ) -> MergedModel:
+        """A model of the ledger's table."""
+        domain = ledger.domain
+        ones = [(name,) for name in domain.names]
+        check_bytes(domain, ones, self.model_bytes)
+        third = ledger.rest() / 3 if len(ones) > 1 else ledger.rest()
+        # MEASURE: single columns
+        measured = [*known, *ledger.measure(ones, rho=third)]
+        columns = Columns.of(domain, measured, rarity=self.rarity)
+        merged = ledger.merged(columns.groups)
+        # SELECT: a tree of pairs, by how far they are from independent
+        room = self.model_bytes / BYTES_PER_CELL - sum(merged.domain.sizes.values())
+        edges = [
+            L1Distance(
+                (a, b),
+                np.multiply.outer(columns.merged_counts(a), columns.merged_counts(b))
+                / columns.total,
+            )
+            for a, b in combinations(domain.names, 2)
+            if merged.domain.size((a, b)) <= room and domain.size((a, b)) <= ledger.most_cells
+        ]
+        tree = private_forest(merged, edges, rho=third, allowed=allowed, most_cells=room)
+        # MEASURE: its pairs, for all that is left
+        measured_pairs = merged.measure(tree, rho=merged.rest()) if tree else ()
+        # FIT
+        fitted = estimate(
+            merged.domain, [*columns.measurements, *measured_pairs], most_bytes=self.model_bytes
+        )
+        shares = {name: columns.shares(name) for name in columns.groups}
+        return MergedModel(fitted.model, shares, (*measured, *measured_pairs))

@@ -1,0 +1,1 @@
+"""How mechanisms choose what to measure, through the ledger's exponential mechanism."""

@@ -1,0 +1,89 @@
+"""The marginal that a model gets most wrong, among those that it can still take in."""
+
+from collections.abc import Collection, Iterable, Mapping
+from fractions import Fraction
+from math import pi, sqrt
+
+from understudy.domain import Clique, Domain
+from understudy.knowledge import Allowed
+from understudy.model.estimate import BYTES_PER_CELL, MEASURED_BYTES, TREE_BYTES, needed_bytes
+from understudy.model.graphical import GraphicalModel
+from understudy.model.junction_tree import JunctionTree
+from understudy.privacy.ledger import Ledger
+from understudy.privacy.scores import L1Distance
+
+MEAN_NOISE = sqrt(2 / pi)
+"""The mean distance of normal noise from 0, in standard deviations."""
+
+
+def with_room(  # noqa: PLR0913 - the last three by name
+    ledger: Ledger,
+    cliques: Iterable[Clique],
+    measured: Collection[Clique],
+    *,
+    model_bytes: int,
+    share: float = 1.0,
+    allowed: Allowed,
+) -> list[Clique]:
+    """Those of the cliques that can be counted, are allowed, and leave the model within its limit.
+
+    Of the limit only a share may be used; but a clique that lies within the model's tree needs
+    no new room there, and stays as long as the whole limit is kept.
+    """
+    domain = ledger.domain
+    tree, now = JunctionTree.of(domain, measured), needed_bytes(domain, measured)
+    before = {frozenset(clique) for clique in measured}
+    part = _parts(domain, measured)
+
+    def fits(clique: Clique) -> bool:
+        if tree.home(clique) is not None:
+            return now + MEASURED_BYTES * domain.size(clique) <= model_bytes
+        if len({part[name] for name in clique}) == len(clique):
+            # It ties parts that were apart: the tree gains just this clique, in place of columns
+            # that stood alone.
+            alone = sum(domain.sizes[name] for name in clique if (name,) in tree.cliques)
+            gained = BYTES_PER_CELL * domain.size(clique) - TREE_BYTES * alone
+            return now + gained <= share * model_bytes
+        return needed_bytes(domain, [*measured, clique]) <= share * model_bytes
+
+    return [
+        clique
+        for clique in cliques
+        if domain.size(clique) <= ledger.most_cells
+        and allowed([*measured, clique])
+        and (frozenset(clique) in before or fits(clique))
+    ]
+
+
+def _parts(domain: Domain, cliques: Iterable[Clique]) -> dict[str, int]:
+    """By column, the part of the table that cliques tie it to."""
+    part = {name: place for place, name in enumerate(domain.names)}
+    for clique in cliques:
+        tied = {part[name] for name in clique}
+        part = {name: min(tied) if place in tied else place for name, place in part.items()}
+    return part
+
+
+def worst(
+    ledger: Ledger,
+    model: GraphicalModel,
+    candidates: Mapping[Clique, float],
+    *,
+    rho: Fraction,
+    scale: float,
+) -> Clique:
+    """The candidate whose marginal the model gets most wrong, drawn by the exponential mechanism.
+
+    An error counts as much as its weight, and only beyond what noise of this scale would add.
+    """
+    cliques = list(candidates)
+    scores = [
+        L1Distance(
+            clique,
+            model.marginal(clique),
+            scale=weight,
+            offset=-weight * MEAN_NOISE * scale * ledger.domain.size(clique),
+        )
+        for clique, weight in candidates.items()
+    ]
+    return cliques[ledger.select(scores, rho=rho)]
