@@ -1,0 +1,53 @@
+"""`understudy budget`: the one total for a table's releases."""
+
+import json
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from understudy.cli.options import AsJson
+from understudy.errors import BadInput
+
+EXAMPLES = """
+  understudy budget table.ledger --create --epsilon 4 --delta 1e-8
+  understudy budget table.ledger
+  understudy budget table.ledger --json
+"""
+
+
+def budget(
+    file: Annotated[Path, typer.Argument(metavar="FILE", help="The table's ledger file.")],
+    *,
+    create: Annotated[bool, typer.Option("--create", help="Make the file.")] = False,
+    epsilon: Annotated[
+        float | None, typer.Option(metavar="E", help="The total for all releases together.")
+    ] = None,
+    delta: Annotated[
+        float | None, typer.Option(metavar="D", help="Far below one over the number of rows.")
+    ] = None,
+    as_json: AsJson = False,
+) -> None:
+    """Make or show the one total for a table's releases.
+
+    Every line of the file is checked.
+    """
+    from understudy.ledger_page import ledger_page, show
+    from understudy.privacy.budget import Budget
+    from understudy.privacy.discover import DELTA_SHARE
+    from understudy.privacy.ledger_file import create_ledger, read_ledger
+
+    if create and (epsilon is None or delta is None):
+        msg = "A new ledger needs its total, such as --epsilon 4 --delta 1e-8; it is never raised."
+        raise BadInput(msg)
+    if not create and (epsilon is not None or delta is not None):
+        msg = f"The total is set once, with --create. Without it, {file} is only shown."
+        raise BadInput(msg)
+    if epsilon is not None and delta is not None:
+        # A tenth of delta is kept for facts that releases find out.
+        create_ledger(file, Budget(epsilon, delta, thresholds=delta * DELTA_SHARE))
+    page = ledger_page(read_ledger(file))
+    if as_json:
+        typer.echo(json.dumps(page, indent=2))
+    else:
+        show(page)

@@ -1,0 +1,133 @@
+"""`understudy synthesize`: a synthetic table with a privacy promise."""
+
+import json
+import re
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from understudy.cli.options import AsJson, Data, TextEncoding, read_key
+from understudy.errors import BadInput
+
+EXAMPLES = """
+  understudy synthesize patients.csv --target readmitted --epsilon 1 --out release
+  understudy synthesize patients.csv --schema schema.toml --strict --epsilon 1
+  understudy synthesize patients.csv --epsilon 1 --method aim --param degree=3
+  understudy synthesize visits.parquet --epsilon 1 --unit person:patient_id:3
+  understudy synthesize patients.csv --epsilon 0.5 --ledger table.ledger
+"""
+
+
+def synthesize(  # noqa: PLR0913 - one per option
+    data: Data,
+    *,
+    epsilon: Annotated[float, typer.Option(metavar="E", help="The whole cost; 1 is common.")],
+    target: Annotated[
+        str | None, typer.Option(metavar="Y", help="The column that readers will predict.")
+    ] = None,
+    delta: Annotated[
+        float, typer.Option(metavar="D", help="Far below one over the number of rows.")
+    ] = 1e-9,
+    schema: Annotated[
+        Path | None,
+        typer.Option(metavar="FILE", help="Public facts: our TOML, mbi domain.json, SDV metadata."),
+    ] = None,
+    strict: Annotated[
+        bool, typer.Option("--strict", help="Refuse where facts would have to be bought.")
+    ] = False,
+    method: Annotated[str, typer.Option(metavar="NAME", help="See `understudy methods`.")] = "auto",
+    param: Annotated[
+        list[str] | None, typer.Option(metavar="K=V", help="A parameter of the method.")
+    ] = None,
+    rows: Annotated[
+        int | None, typer.Option(metavar="N", help="How many; else about as many as there are.")
+    ] = None,
+    out: Annotated[
+        Path | None, typer.Option(metavar="DIR", help="The release folder; it must be new.")
+    ] = None,
+    file_format: Annotated[
+        str, typer.Option("--format", metavar="F", help="csv or parquet.")
+    ] = "csv",
+    formula_safe: Annotated[
+        bool, typer.Option("--formula-safe", help="No text that spreadsheets run as a formula.")
+    ] = False,
+    unit: Annotated[
+        str, typer.Option(metavar="U", help="record, replace, or person:ID:3.")
+    ] = "record",
+    ledger: Annotated[
+        Path | None,
+        typer.Option(metavar="FILE", help="The table's ledger: one total for all releases."),
+    ] = None,
+    sign: Annotated[
+        Path | None, typer.Option(metavar="FILE", help="Your private Ed25519 key (PEM).")
+    ] = None,
+    discovery_share: Annotated[
+        float | None,
+        typer.Option(metavar="S", help="Of the budget, for facts that nobody declared."),
+    ] = None,
+    text_encoding: TextEncoding = "utf-8",
+    allow_non_private: Annotated[
+        bool, typer.Option("--allow-non-private", help="Go on where no promise is left.")
+    ] = False,
+    as_json: AsJson = False,
+) -> None:
+    """Make a synthetic table with a privacy promise.
+
+    What the schema leaves open is found out with noise, out of the same epsilon.
+    """
+    from understudy import pipeline
+    from understudy.mechanisms.catalog import mechanism_named
+    from understudy.privacy.discover import SHARE
+    from understudy.privacy.folder import check_free
+    from understudy.privacy.signature import check_private_key
+    from understudy.progress import told_steps
+    from understudy.release_page import release_page, show
+    from understudy.table_files import check_format
+
+    folder = out or _usual_folder(data)
+    check_free(folder)
+    check_format(file_format)
+    key = None if sign is None else read_key(sign)
+    if key is not None:
+        check_private_key(key)
+    with told_steps(quiet=as_json) as tell:
+        release = pipeline.synthesize(
+            data,
+            epsilon=epsilon,
+            delta=delta,
+            target=target,
+            schema=schema,
+            mechanism=mechanism_named(method, _parameters(param or [])),
+            rows=rows,
+            unit=unit,
+            strict=strict,
+            ledger=ledger,
+            allow_non_private=allow_non_private,
+            discovery_share=SHARE if discovery_share is None else discovery_share,
+            text_encoding=text_encoding,
+            tell=tell,
+        )
+        tell(f"Drawing and writing {release.rows.count:,} rows")
+        release.save(folder, format=file_format, formula_safe=formula_safe, key=key)
+    page = release_page(release, folder)
+    if as_json:
+        typer.echo(json.dumps(page, indent=2))
+    else:
+        show(page)
+
+
+def _parameters(given: list[str]) -> dict[str, str]:
+    """Parameters as name and text."""
+    pairs = [one.partition("=") for one in given]
+    wrong = [name for name, mark, _ in pairs if not (name and mark)]
+    if wrong:
+        msg = f"A parameter is written name=value, such as --param k=3; not {wrong[0]!r}."
+        raise BadInput(msg)
+    return {name: text for name, _, text in pairs}
+
+
+def _usual_folder(data: str) -> Path:
+    """A folder named after the table, whatever the path or pattern."""
+    name = re.sub(r"[^\w-]+", "", Path(data).name.split(".")[0])
+    return Path(f"{name}-release" if name else "release")
