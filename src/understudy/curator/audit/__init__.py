@@ -1,0 +1,1 @@
+"""Attacks on the mechanisms themselves, on invented tables: does the promise hold?"""

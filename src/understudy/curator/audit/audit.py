@@ -1,0 +1,170 @@
+"""An audit: run a mechanism many times on two tables, and see how well they are told apart."""
+
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import ProcessPoolExecutor
+from dataclasses import dataclass
+from functools import reduce
+from multiprocessing import get_context
+
+import numpy as np
+
+from understudy.curator.audit.audited import CONFIDENCE, RISK, Audited
+from understudy.curator.audit.bounds import (
+    Mistakes,
+    Numbers,
+    Surprise,
+    as_numbers,
+    gaussian_epsilon,
+    mistakes,
+)
+from understudy.curator.audit.cases import Case, cases
+from understudy.curator.audit.likelihood import claimed_mu, law, noise_log_ratio
+from understudy.curator.audit.overheard import Overheard, Run
+from understudy.privacy.budget import Budget
+from understudy.privacy.events import Exponential
+from understudy.privacy.ledger import Ledger
+
+_PLENTY = 1e9
+_TESTS = 4
+"""Of each case: of μ, of ε, of choices and of their law; they share its risk."""
+_AT_ONCE = 50
+"""Runs on one ledger: what it writes down grows with them."""
+
+
+@dataclass(frozen=True, eq=False)
+class Evidence:
+    """What runs on one of the two tables showed."""
+
+    ratios: Numbers
+    """How much likelier each run is with the canary, as a logarithm."""
+    noise_ratios: Numbers
+    """The same without selections."""
+    mu: float
+    """What noise on numbers claims, at most over all runs."""
+    choice_epsilon: float
+    """The ε of the first selection, at most over all runs; 0 without one."""
+    choices: tuple[str, ...]
+    """What the first selection of each run chose."""
+    surprise: Surprise
+    """Whether the first selections chose as the claim says."""
+
+    @classmethod
+    def together(cls, parts: "Sequence[Evidence]") -> "Evidence":
+        """What several parts of the runs showed."""
+        return cls(
+            np.concatenate([part.ratios for part in parts]),
+            np.concatenate([part.noise_ratios for part in parts]),
+            max(part.mu for part in parts),
+            max(part.choice_epsilon for part in parts),
+            tuple(choice for part in parts for choice in part.choices),
+            reduce(Surprise.plus, (part.surprise for part in parts)),
+        )
+
+
+def audit(  # noqa: PLR0913 - by name
+    what: str,
+    *,
+    epsilon: float,
+    delta: float,
+    runs: int,
+    jobs: int = 1,
+    tell: Callable[[str], None] = lambda _: None,
+) -> list[Audited]:
+    """Audit every case of a verb or a method, one after the other."""
+    todo = cases(what, epsilon, delta)
+    found = []
+    with ProcessPoolExecutor(jobs, get_context("spawn")) as pool:
+        for place, case in enumerate(todo):
+            tell(f"{case.name} ({place + 1} of {len(todo)})")
+            if jobs == 1:
+                sides = [evidence(case, runs, canary=canary) for canary in (False, True)]
+            else:
+                pieces = max(1, jobs // 2)
+                each = -(-runs // pieces)
+                asked = [(what, epsilon, delta, place, each, side) for side in (False, True)]
+                done = list(pool.map(_evidence_of, [one for one in asked for _ in range(pieces)]))
+                sides = [Evidence.together(done[:pieces]), Evidence.together(done[pieces:])]
+            found.append(judged(case, *sides, risk=RISK / len(todo)))
+    return found
+
+
+def evidence(case: Case, runs: int, *, canary: bool) -> Evidence:
+    """Run a case so often on one of its tables."""
+    ratios, noise_ratios, choices = [], [], []
+    mu = choice_epsilon = 0.0
+    surprise = Surprise()
+    for run in _runs(case, runs, canary=canary):
+        noise_ratios.append(noise_log_ratio(run, case.pair))
+        ratios.append(noise_ratios[-1])
+        # The first selection alone: what others choose from depends on it.
+        for choice in run.choices[:1]:
+            laws = [law(choice, case.pair, run.events, canary=side) for side in (False, True)]
+            ratios[-1] += float(laws[1][0][choice.place] - laws[0][0][choice.place])
+            likely, scores = laws[canary]
+            surprise = surprise.after(np.exp(likely), scores, choice.place)
+            choices.append(str(choice.place))
+        mu = max(mu, claimed_mu(run.events))
+        selected = [e.event.epsilon for e in run.events if isinstance(e.event, Exponential)]
+        choice_epsilon = max([choice_epsilon, *selected[:1]])
+    return Evidence(
+        np.array(ratios), np.array(noise_ratios), mu, choice_epsilon, tuple(choices), surprise
+    )
+
+
+def judged(case: Case, without: Evidence, with_it: Evidence, *, risk: float) -> Audited:
+    """What the runs on both tables say about the claim."""
+    epsilon, delta = case.budget.epsilon, case.budget.delta
+    if case.alone:
+        epsilon, delta = max(without.choice_epsilon, with_it.choice_epsilon), 0.0
+    shown, risk = 1 - CONFIDENCE, risk / _TESTS
+    _, for_epsilon = mistakes(without.ratios, with_it.ratios, delta=delta, risk=shown)
+    for_mu, _ = mistakes(without.noise_ratios, with_it.noise_ratios, delta=delta, risk=shown)
+    mu = max(without.mu, with_it.mu)
+    chosen: Mistakes | None = None
+    chance = None
+    if without.choices and with_it.choices:
+        numbers = as_numbers(without.choices, with_it.choices)
+        _, chosen = mistakes(*numbers, delta=delta, risk=shown)
+        chance = min(1.0, 2 * min(without.surprise.chance, with_it.surprise.chance))
+    seen = [for_epsilon, *([] if chosen is None else [chosen])]
+    broken = (
+        any(one.epsilon_low(delta, risk) > epsilon for one in seen)
+        or (mu > 0 and for_mu.mu_low(risk) > mu)
+        or (chance is not None and chance < risk)
+    )
+    return Audited(
+        name=case.name,
+        runs=f"2 × {len(without.ratios):,}",
+        epsilon=epsilon,
+        delta=delta,
+        mu=mu or None,
+        mu_seen=for_mu.mu() if mu else None,
+        mu_low=for_mu.mu_low(shown) if mu else None,
+        mu_epsilon_low=gaussian_epsilon(for_mu.mu_low(shown), delta) if mu else None,
+        epsilon_low=for_epsilon.epsilon_low(delta, shown),
+        choice_epsilon_low=None if chosen is None else chosen.epsilon_low(delta, shown),
+        choice_chance=chance,
+        broken=broken,
+    )
+
+
+def _runs(case: Case, runs: int, *, canary: bool) -> Iterator[Run]:
+    """Runs, each with a part of one ledger that is as large as the case's budget."""
+    table = case.pair.table(canary=canary)
+    # What all runs together promise says nothing; what each of them promises is audited.
+    plenty = Budget(_PLENTY, 0.99, thresholds=0.9 if case.budget.thresholds else 0.0)
+    for start in range(0, runs, _AT_ONCE):
+        with Ledger.open(table, case.pair.schema, plenty, unit=case.pair.unit) as whole:
+            for _ in range(min(_AT_ONCE, runs - start)):
+                before = len(whole.entries)
+                (part,) = whole.split(float(case.budget.rho / whole.rest()))
+                run = Run()
+                case.ask(Overheard(part, run))
+                run.events = whole.entries[before:]
+                yield run
+
+
+def _evidence_of(asked: tuple[str, float, float, int, int, bool]) -> Evidence:
+    """The evidence of a case that is found again by its place, in another process."""
+    what, epsilon, delta, place, runs, canary = asked
+    return evidence(cases(what, epsilon, delta)[place], runs, canary=canary)

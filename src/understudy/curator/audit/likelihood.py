@@ -1,0 +1,103 @@
+"""How much likelier a run's answers are if the canary was there: what the best attacker uses."""
+
+from collections.abc import Iterable
+
+import numpy as np
+from numpy.typing import NDArray
+
+from understudy.curator.audit.overheard import Choice, Run
+from understudy.curator.audit.pair import CODES, RARE, Pair
+from understudy.privacy.account import Entry
+from understudy.privacy.answers import NoisySum
+from understudy.privacy.events import Exponential, Gaussian, Threshold
+from understudy.privacy.train import TrainedModel, Training
+from understudy.privacy.weights import UNIT
+
+_CERTAIN = 1e9
+"""In place of an infinite ratio: the canary's value was told, which no other row has."""
+
+
+def noise_log_ratio(run: Run, pair: Pair) -> float:
+    """The logarithm of how much likelier noisy numbers are with the canary; up to a constant."""
+    total = 0.0
+    for answer, groups, weights in run.measurements:
+        without, with_it = (
+            pair.counts(answer.clique, groups, weights, canary=canary) for canary in (False, True)
+        )
+        total += _gaussian(answer.values, without, with_it, answer.scale)
+    for noisy in run.sums:
+        without, with_it = (_sum(noisy, pair, canary=canary) for canary in (False, True))
+        total += _gaussian(noisy.values, without, with_it, noisy.scale)
+    total += sum(_training(task, model) for task, model in run.trained)
+    for told in run.values:
+        codes = [CODES.index(str(value)) for value in told.values]
+        without, with_it = (pair.counts((told.column,), canary=c)[codes] for c in (False, True))
+        total += _CERTAIN if RARE in codes else 0
+        total += _gaussian(told.counts, without, with_it, told.scale)
+    return total
+
+
+def law(
+    choice: Choice, pair: Pair, events: Iterable[Entry], *, canary: bool
+) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """How likely each candidate of the first selection should be, as logarithms; and the scores."""
+    epsilon = next(e.event.epsilon for e in events if isinstance(e.event, Exponential))
+    unit, steps = pair.unit, 1 if choice.weights is None else UNIT
+    bound = max(c.sensitivity(unit, choice.weights) for c in choice.candidates)
+    scores = np.array(
+        [
+            float(
+                c.score(
+                    np.rint(
+                        pair.counts(c.clique, choice.groups, choice.weights, canary=canary) * steps
+                    ).astype(np.int64),
+                    choice.weights,
+                )
+                / bound
+            )
+            for c in choice.candidates
+        ]
+    )
+    ahead = epsilon / 2 * (scores - scores.max())
+    return ahead - np.log(np.exp(ahead).sum()), scores
+
+
+def claimed_mu(events: Iterable[Entry]) -> float:
+    """How far apart two normal laws are that are told apart as well as these events allow.
+
+    Of noise on numbers alone; selections and sampled steps have other laws.
+    """
+    squared = 0.0
+    for entry in events:
+        event = entry.event
+        if isinstance(event, Gaussian | Threshold):
+            steps = event.steps if isinstance(event, Gaussian) else 1
+            squared += steps * float(event.sensitivity_squared) / event.scale**2
+    return float(np.sqrt(squared))
+
+
+def _gaussian(
+    values: NDArray[np.float64],
+    without: NDArray[np.float64],
+    with_it: NDArray[np.float64],
+    scale: float | NDArray[np.float64],
+) -> float:
+    """Exact for discrete noise, too."""
+    apart = np.square(values - without) - np.square(values - with_it)
+    return float(np.sum(apart / (2 * np.square(scale))))
+
+
+def _sum(noisy: NoisySum, pair: Pair, *, canary: bool) -> NDArray[np.float64]:
+    codes = {name: column.astype(np.uint8) for name, column in pair.codes(canary=canary).items()}
+    total = noisy.row_map.total(codes, np.ones(len(codes["a"])))
+    return total / noisy.row_map.unit_length
+
+
+def _training(task: Training, model: TrainedModel) -> float:
+    """By how far the weights went where the canary's gradient points, at every step alike."""
+    inputs = [np.asarray(table, np.float64)[RARE].ravel() for table in task.inputs.values()]
+    towards = np.concatenate([*inputs, [1.0]])
+    towards *= np.sign(np.asarray(task.target, np.float64)[RARE] - 0.5) / np.linalg.norm(towards)
+    went = float(towards @ model.layers[0].ravel()) * task.rows / (task.learning_rate * task.clip)
+    # So many clipping norms; each step adds one, and noise of its own.
+    return went / model.scale**2

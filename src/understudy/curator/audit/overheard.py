@@ -1,0 +1,99 @@
+"""A ledger whose answers are overheard: what an attacker would know who saw all of them."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from understudy.curator.audit.pair import Groups
+from understudy.privacy.account import Entry
+from understudy.privacy.answers import CommonValues, Measurement, NoisySum
+from understudy.privacy.ledger import Ledger
+from understudy.privacy.row_maps import RowMap
+from understudy.privacy.scores import Score
+from understudy.privacy.train import TrainedModel, Training
+from understudy.privacy.weights import RowWeights
+
+
+@dataclass(frozen=True)
+class Choice:
+    """One selection: what there was to choose from, and what was chosen."""
+
+    candidates: tuple[Score, ...]
+    place: int
+    groups: Groups
+    weights: RowWeights | None
+
+
+@dataclass
+class Run:
+    """What one run of a mechanism answered."""
+
+    measurements: list[tuple[Measurement, Groups, RowWeights | None]] = field(default_factory=list)
+    sums: list[NoisySum] = field(default_factory=list)
+    trained: list[tuple[Training, TrainedModel]] = field(default_factory=list)
+    values: list[CommonValues] = field(default_factory=list)
+    choices: list[Choice] = field(default_factory=list)
+    events: tuple[Entry, ...] = ()
+    """What the ledger wrote down for it."""
+
+
+class Overheard:
+    """Stands in for a ledger, passes every request on, and keeps the answers."""
+
+    def __init__(
+        self,
+        ledger: Ledger,
+        run: Run,
+        groups: Groups | None = None,
+        weights: RowWeights | None = None,
+    ) -> None:
+        self._ledger, self._run = ledger, run
+        self._groups, self._weights = groups or {}, weights
+
+    def __getattr__(self, name: str) -> Any:  # noqa: ANN401 - whatever the ledger has
+        return getattr(self._ledger, name)
+
+    def measure(self, cliques: Sequence[Any], **asked: Any) -> tuple[Measurement, ...]:  # noqa: ANN401
+        """Marginals."""
+        answers = self._ledger.measure(cliques, **asked)
+        weights = asked.get("weights") or self._weights
+        self._run.measurements += [(answer, self._groups, weights) for answer in answers]
+        return answers
+
+    def select(self, candidates: Sequence[Score], **asked: Any) -> int:  # noqa: ANN401
+        """A candidate."""
+        place = self._ledger.select(candidates, **asked)
+        weights = asked.get("weights") or self._weights
+        self._run.choices.append(Choice(tuple(candidates), place, self._groups, weights))
+        return place
+
+    def sum(self, row_map: RowMap, **asked: Any) -> NoisySum:  # noqa: ANN401
+        """A sum."""
+        answer = self._ledger.sum(row_map, **asked)
+        self._run.sums.append(answer)
+        return answer
+
+    def train(self, task: Training, **asked: Any) -> TrainedModel:  # noqa: ANN401
+        """A trained model."""
+        answer = self._ledger.train(task, **asked)
+        self._run.trained.append((task, answer))
+        return answer
+
+    def values(self, columns: Mapping[str, Any], **asked: Any) -> tuple[CommonValues, ...]:  # noqa: ANN401
+        """Common values."""
+        answers = self._ledger.values(columns, **asked)
+        self._run.values += answers
+        return answers
+
+    def merged(self, groups: Groups) -> "Overheard":
+        """The ledger that counts some codes together."""
+        return Overheard(self._ledger.merged(groups), self._run, groups, self._weights)
+
+    def weighted(self, weights: RowWeights) -> "Overheard":
+        """The ledger that weighs rows."""
+        return Overheard(self._ledger.weighted(weights), self._run, self._groups, weights)
+
+    def split(self, *shares: float) -> tuple["Overheard", ...]:
+        """Ledgers that may each spend a share."""
+        parts = self._ledger.split(*shares)
+        return tuple(Overheard(part, self._run, self._groups, self._weights) for part in parts)

@@ -1,0 +1,151 @@
+"""Audits at ε = 4 with 2,000 runs on each table; at ε = 1 with 20,000 among the slow tests.
+
+A case says "broken" by chance less than once in a million times.
+"""
+
+import math
+
+import numpy as np
+import pytest
+
+from helpers.audit_runs import audited
+from understudy.curator.audit import audit as audit_module
+from understudy.curator.audit.audit import audit, evidence
+from understudy.curator.audit.cases import cases
+from understudy.curator.audit.likelihood import claimed_mu, noise_log_ratio
+from understudy.curator.audit.one_run import one_run
+from understudy.curator.audit.overheard import Overheard, Run
+from understudy.errors import BadInput
+from understudy.mechanisms.catalog import MECHANISMS
+from understudy.privacy import ledger as ledger_module
+from understudy.privacy.budget import Budget
+from understudy.privacy.ledger import Ledger
+
+EPSILON, DELTA = 4.0, 1e-5
+NAMES = [case.name for case in cases("all", EPSILON, DELTA)]
+FAST = [
+    "measure, columns and pairs, person",
+    "sum, moments, record",
+    "train, one step, record",
+    "select, distances, replace",
+    *(f"{kind.name}, record" for kind in MECHANISMS),
+]
+SLOW = [
+    "measure, weighted rows, record",
+    "select, dependence, record",
+    "train, ten steps, record",
+    "values, a value of its own, record",
+]
+pytestmark = pytest.mark.statistical
+
+
+@pytest.mark.parametrize("name", FAST)
+def test_no_claim_is_broken(name):
+    one = audited(name, 2000)
+    assert not one["broken"], one
+    assert one["epsilon_low"] <= one["epsilon"]
+    if one["mu"] is not None and "a value of its own" not in name:
+        # Of half of 2,000 runs an estimate falls so short less than once in 10⁴ times.
+        assert one["mu_seen"] > 0.7 * one["mu"], one
+
+
+def test_no_value_of_one_person_is_told():
+    # Each run takes several times as long as others: the whole pass over the rows is new.
+    assert not audited("values, a value of its own, record", 400)["broken"]
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", [*FAST, *SLOW])
+def test_no_claim_is_broken_at_length(name):
+    one = audited(name, 20_000, epsilon=1.0)
+    assert not one["broken"], one
+
+
+def test_all_verbs_and_methods_are_audited_for_all_units():
+    assert len(NAMES) == len(set(NAMES)) >= 20
+    whats = {case.what for case in cases("all", EPSILON, DELTA)}
+    assert whats == {"measure", "sum", "train", "select", "values", *(k.name for k in MECHANISMS)}
+    for kind in MECHANISMS:
+        units = [case.pair.unit for case in cases(kind.name, EPSILON, DELTA)]
+        assert len(units) == 3
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_the_canary_is_as_far_away_as_is_claimed(name):
+    # Between the two tables' own exact answers lies all of the claimed μ, or the claim has room.
+    (case,) = cases(name, EPSILON, DELTA)
+    if case.what in {"train", "values"} or case.alone:
+        pytest.skip("its worst case is not a sum of counts")
+    with Ledger.open(
+        case.pair.table(canary=True), case.pair.schema, Budget(1e9, 0.5), unit=case.pair.unit
+    ) as whole:
+        (part,) = whole.split(float(case.budget.rho / whole.rest()))
+        run = Run()
+        case.ask(Overheard(part, run))
+        run.events = whole.entries
+    apart = 0.0
+    for answer, groups, weights in run.measurements:
+        without, with_it = (
+            case.pair.counts(answer.clique, groups, weights, canary=c) for c in (False, True)
+        )
+        apart += float(np.sum(np.square((without - with_it) / answer.scale)))
+    for total in run.sums:
+        rows = [
+            {name: column.astype(np.uint8) for name, column in case.pair.codes(canary=c).items()}
+            for c in (False, True)
+        ]
+        without, with_it = (
+            total.row_map.total(codes, np.ones(len(codes["a"]))) / total.row_map.unit_length
+            for codes in rows
+        )
+        apart += float(np.sum(np.square((without - with_it) / total.scale)))
+    assert math.sqrt(apart) == pytest.approx(claimed_mu(run.events), rel=0.01)
+    assert math.isfinite(noise_log_ratio(run, case.pair))
+
+
+@pytest.mark.parametrize(
+    ("name", "plant", "runs", "epsilon"),
+    [
+        ("measure, a column, record", "noise of counts", 1200, 4.0),
+        ("train, one step, record", "noise of training", 1200, 4.0),
+        ("select, distances, record", "noise of choices", 1200, 4.0),
+        ("values, a value of its own, record", "a low threshold", 400, 1.0),
+        ("measure, a column, person", "one row of a person", 400, 8.0),
+    ],
+)
+def test_what_is_planted_is_seen(name, plant, runs, epsilon):
+    # Seen in all but one of a thousand runs, or more.
+    assert audited(name, runs, epsilon=epsilon, risk=1e-3, plant=plant)["broken"]
+
+
+def test_rounds_are_shared_among_processes_and_all_are_told():
+    told = []
+    both = audit("independent, record", epsilon=4.0, delta=1e-5, runs=41, jobs=2, tell=told.append)
+    assert told == ["independent, record (1 of 1)"]
+    assert [one.runs for one in both] == ["2 × 41"]
+    parts = [evidence(cases("mst, record", 4.0, 1e-5)[0], 3, canary=True) for _ in range(2)]
+    together = audit_module.Evidence.together(parts)
+    assert len(together.ratios) == len(together.choices) == 6
+    assert together.surprise == parts[0].surprise.plus(parts[1].surprise)
+
+
+def test_what_nobody_knows_cannot_be_audited():
+    with pytest.raises(BadInput, match=r"called 'nope'\. Known: measure, "):
+        audit("nope", epsilon=1.0, delta=1e-5, runs=20)
+
+
+@pytest.mark.parametrize("kind", MECHANISMS, ids=lambda kind: kind.name)
+def test_one_run_holds_and_sees_something(kind):
+    # At ε = 8, 90 of 100 guesses are right; so few that the bound is 0 come once in 10⁶ runs.
+    one = one_run(kind(), Budget(8.0, 1e-5), 1000, np.random.default_rng(0))
+    assert not one.broken
+    assert 0 <= one.epsilon_low < 8
+
+
+def test_one_run_sees_a_method_without_noise(monkeypatch):
+    monkeypatch.setattr(
+        ledger_module, "all_with_gaussian_noise", lambda arrays, *_: [a.copy() for a in arrays]
+    )
+    independent = next(kind for kind in MECHANISMS if kind.name == "independent")
+    one = one_run(independent(), Budget(1.0, 1e-5), 1000, np.random.default_rng(0))
+    assert one.broken
