@@ -1,0 +1,54 @@
+"""For each bug a run of the test that must catch it: python -m planted.runs, in JSON.
+
+One process loads the program once, and forks for each bug.
+"""
+
+import json
+import os
+import sys
+import tempfile
+from pathlib import Path
+
+import pytest
+
+import understudy.pipeline  # noqa: F401 - what most tests load, loaded once
+from planted.bugs import BUGS
+
+OPTIONS = ["-x", "-p", "no:cacheprovider", "-m", "not slow", "--tb=native"]
+
+
+class Planter:
+    """A pytest plugin that plants a bug before test modules are imported."""
+
+    def __init__(self, bug):
+        self.bug = bug
+
+    def pytest_configure(self):
+        self.bug.plant(pytest.MonkeyPatch())  # ends with the process
+
+
+def run(bug, said):
+    """How its test ended; what it printed is in the file."""
+    child = os.fork()
+    if child == 0:
+        with said.open("w") as file:
+            os.dup2(file.fileno(), 1)
+            os.dup2(file.fileno(), 2)
+            code = pytest.main([*OPTIONS, bug.caught_by], plugins=[Planter(bug)])
+            sys.stdout.flush()
+            os._exit(int(code))
+    return os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
+
+
+def main():
+    ends = {}
+    with tempfile.TemporaryDirectory() as folder:
+        said = Path(folder) / "said"
+        for bug in BUGS:
+            code = run(bug, said)
+            ends[bug.name] = {"code": code, "said": said.read_text(encoding="utf-8")}
+    sys.stdout.write(json.dumps(ends))
+
+
+if __name__ == "__main__":
+    main()
