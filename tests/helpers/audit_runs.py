@@ -4,7 +4,9 @@ Coverage would make it take three times as long. What is made of answers tells n
 fits are cut short; and a bug may be planted.
 """
 
+import itertools
 import json
+import math
 import os
 import subprocess
 import sys
@@ -12,7 +14,7 @@ import sys
 from understudy.curator.audit.audit import evidence, judged
 from understudy.curator.audit.cases import cases
 from understudy.model import estimate
-from understudy.privacy import ledger
+from understudy.privacy import budget, ledger, people
 from understudy.privacy.answers import CommonValues
 from understudy.privacy.unit import Person
 
@@ -56,6 +58,26 @@ def forget_rows_of_a_person():
     Person.squared = lambda _, bound: bound.one
 
 
+def count_all_rows_of_a_person():
+    whole = people.keep_per_person
+    for module in [module for name, module in sys.modules.items() if "understudy" in name]:
+        if getattr(module, "keep_per_person", None) is whole:
+            module.keep_per_person = lambda codes, person, _, also=(): whole(
+                codes, person, 10**9, also
+            )
+
+
+def take_the_decimal_logarithm():
+    budget._overhead = lambda x, delta: -math.log1p(1 / x) - (math.log1p(x) + math.log10(delta)) / x
+
+
+def sharpen_later_choices():
+    whole, calls = ledger.exponential_choice, itertools.cycle((1, 1000))
+    ledger.exponential_choice = lambda scores, scale, *rest: whole(
+        scores, scale / next(calls), *rest
+    )
+
+
 PLANTS = {
     "noise of counts": lambda: halve("all_with_gaussian_noise", 1),
     "noise of sums": lambda: halve("with_gaussian_noise", 1),
@@ -63,6 +85,9 @@ PLANTS = {
     "noise of choices": lambda: halve("exponential_choice", 1),
     "a low threshold": tell_of_one_person,
     "one row of a person": forget_rows_of_a_person,
+    "all rows of a person": count_all_rows_of_a_person,
+    "a wrong logarithm": take_the_decimal_logarithm,
+    "noise of later choices": sharpen_later_choices,
 }
 
 

@@ -20,7 +20,7 @@ def test_a_method_is_audited_beside_its_claim():
     assert lines[0].split() == ["audited", "μ", "seen", "μ", "≥", "as", "ε", "ε", "ε", "≥"]
     for line, unit in zip(lines[1:4], ("record", "replace", "person"), strict=True):
         assert line.startswith(f"independent, {unit} ")
-    assert all(line.endswith("holds") for line in lines[1:4])
+    assert all(line.endswith("stands") for line in lines[1:4])
     assert lines[4].startswith("Runs: 2 × 40. ")
     assert max(len(line) for line in lines[:4]) <= 80
     assert "independent, person (3 of 3)" in done.stderr
@@ -40,7 +40,8 @@ def test_one_run_is_a_smoke_test():
     done = run("mst", "--one-run", "--json")
     (one,) = json.loads(done.stdout)
     assert one["runs"].startswith("1: ")
-    assert one["epsilon_low"] < 4
+    assert 0 <= one["epsilon_low"] < 4
+    assert one["contradicted_by"] == []
 
 
 def test_a_broken_claim_fails(monkeypatch):
@@ -50,6 +51,7 @@ def test_a_broken_claim_fails(monkeypatch):
     done = run("measure, a column, record", "--runs", "100", "--epsilon", "1")
     assert done.exit_code == 1
     assert done.stdout.splitlines()[1].endswith("BROKEN")
+    assert "record: its noise is smaller than was paid for." in done.stdout
 
 
 def test_any_program_can_be_audited(tmp_path):
@@ -73,6 +75,9 @@ def test_any_program_can_be_audited(tmp_path):
         (("mst", "--epsilon", "0"), "epsilon is 0.0"),
         (("mst", "--delta", "1"), "delta is 1.0"),
         (("--command", "x {data}"), "must name"),
+        (("--command", "x {data} {out}", "--one-run"), "leave out --one-run"),
+        (("--command", "x {data} {out}", "--runs", "100"), "could not contradict epsilon = 4"),
+        (("mst", "--one-run", "--epsilon", "8"), "could not contradict epsilon = 8"),
     ],
 )
 def test_what_makes_no_sense_is_refused(arguments, said):

@@ -16,7 +16,7 @@ EXAMPLES = """
   understudy audit mst
   understudy audit measure --epsilon 1 --runs 20000 --jobs 2
   understudy audit aim --one-run
-  understudy audit --command "python their.py {data} {domain} {epsilon} {delta} {out}" --runs 100
+  understudy audit --command "python their.py {data} {epsilon} {out}" --epsilon 1 --runs 100
 """
 
 
@@ -58,6 +58,9 @@ def audit(  # noqa: PLR0913 - one per option
     from understudy.progress import told_steps
 
     _check(method, command, runs, jobs)
+    if command is not None and one_run:
+        msg = "A command is run many times; leave out --one-run."
+        raise BadInput(msg)
     with told_steps(quiet=as_json) as tell:
         if command is not None:
             found = [audit_command(command, epsilon=epsilon, delta=delta, runs=runs, tell=tell)]

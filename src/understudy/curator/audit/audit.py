@@ -18,15 +18,22 @@ from understudy.curator.audit.bounds import (
     mistakes,
 )
 from understudy.curator.audit.cases import Case, cases
-from understudy.curator.audit.likelihood import claimed_mu, law, noise_log_ratio
+from understudy.curator.audit.likelihood import (
+    allowed_mu,
+    claimed_mu,
+    law,
+    noise_log_ratio,
+    told_log_ratio,
+)
 from understudy.curator.audit.overheard import Overheard, Run
+from understudy.errors import CheckFailed
 from understudy.privacy.budget import Budget
 from understudy.privacy.events import Exponential
 from understudy.privacy.ledger import Ledger
 
 _PLENTY = 1e9
-_TESTS = 4
-"""Of each case: of μ, of ε, of choices and of their law; they share its risk."""
+_TESTS = 5
+"""Of each case: of μ, by itself and as ε, of ε, of choices and of their law."""
 _AT_ONCE = 50
 """Runs on one ledger: what it writes down grows with them."""
 
@@ -38,15 +45,17 @@ class Evidence:
     ratios: Numbers
     """How much likelier each run is with the canary, as a logarithm."""
     noise_ratios: Numbers
-    """The same without selections."""
+    """The same of noisy numbers alone."""
     mu: float
     """What noise on numbers claims, at most over all runs."""
+    allowed: float
+    """The same, as noise on whole numbers keeps it."""
     choice_epsilon: float
     """The ε of the first selection, at most over all runs; 0 without one."""
     choices: tuple[str, ...]
     """What the first selection of each run chose."""
     surprise: Surprise
-    """Whether the first selections chose as the claim says."""
+    """Whether selections chose as the claim says."""
 
     @classmethod
     def together(cls, parts: "Sequence[Evidence]") -> "Evidence":
@@ -55,6 +64,7 @@ class Evidence:
             np.concatenate([part.ratios for part in parts]),
             np.concatenate([part.noise_ratios for part in parts]),
             max(part.mu for part in parts),
+            max(part.allowed for part in parts),
             max(part.choice_epsilon for part in parts),
             tuple(choice for part in parts for choice in part.choices),
             reduce(Surprise.plus, (part.surprise for part in parts)),
@@ -91,24 +101,26 @@ def audit(  # noqa: PLR0913 - by name
 def evidence(case: Case, runs: int, *, canary: bool) -> Evidence:
     """Run a case so often on one of its tables."""
     ratios, noise_ratios, choices = [], [], []
-    mu = choice_epsilon = 0.0
+    mu = allowed = choice_epsilon = 0.0
     surprise = Surprise()
     for run in _runs(case, runs, canary=canary):
         noise_ratios.append(noise_log_ratio(run, case.pair))
-        ratios.append(noise_ratios[-1])
-        # The first selection alone: what others choose from depends on it.
-        for choice in run.choices[:1]:
-            laws = [law(choice, case.pair, run.events, canary=side) for side in (False, True)]
+        ratios.append(noise_ratios[-1] + told_log_ratio(run))
+        paid = [e.event.epsilon for e in run.events if isinstance(e.event, Exponential)]
+        if len(paid) != len(run.choices):
+            msg = f"{case.name}: {len(run.choices)} selections, of which {len(paid)} were paid for."
+            raise CheckFailed(msg)
+        for choice, epsilon in zip(run.choices, paid, strict=True):
+            laws = [law(choice, case.pair, epsilon, canary=side) for side in (False, True)]
             ratios[-1] += float(laws[1][0][choice.place] - laws[0][0][choice.place])
             likely, scores = laws[canary]
             surprise = surprise.after(np.exp(likely), scores, choice.place)
-            choices.append(str(choice.place))
-        mu = max(mu, claimed_mu(run.events))
-        selected = [e.event.epsilon for e in run.events if isinstance(e.event, Exponential)]
-        choice_epsilon = max([choice_epsilon, *selected[:1]])
-    return Evidence(
-        np.array(ratios), np.array(noise_ratios), mu, choice_epsilon, tuple(choices), surprise
-    )
+        # Of the first alone one may count what came out: what others choose from depends on it.
+        choices += [str(choice.place) for choice in run.choices[:1]]
+        choice_epsilon = max([choice_epsilon, *paid[:1]])
+        mu, allowed = max(mu, claimed_mu(run.events)), max(allowed, allowed_mu(run.events))
+    numbers = np.array(ratios), np.array(noise_ratios)
+    return Evidence(*numbers, mu, allowed, choice_epsilon, tuple(choices), surprise)
 
 
 def judged(case: Case, without: Evidence, with_it: Evidence, *, risk: float) -> Audited:
@@ -116,22 +128,29 @@ def judged(case: Case, without: Evidence, with_it: Evidence, *, risk: float) -> 
     epsilon, delta = case.budget.epsilon, case.budget.delta
     if case.alone:
         epsilon, delta = max(without.choice_epsilon, with_it.choice_epsilon), 0.0
-    shown, risk = 1 - CONFIDENCE, risk / _TESTS
+    shown, risk = 1 - CONFIDENCE, risk / _TESTS  # the tests share the risk
     _, for_epsilon = mistakes(without.ratios, with_it.ratios, delta=delta, risk=shown)
     for_mu, _ = mistakes(without.noise_ratios, with_it.noise_ratios, delta=delta, risk=shown)
-    mu = max(without.mu, with_it.mu)
+    mu, allowed = max(without.mu, with_it.mu), max(without.allowed, with_it.allowed)
+
+    def as_epsilon(risk: float) -> float:
+        return gaussian_epsilon(for_mu.mu_low(risk) * mu / allowed, delta)
+
     chosen: Mistakes | None = None
     chance = None
     if without.choices and with_it.choices:
         numbers = as_numbers(without.choices, with_it.choices)
         _, chosen = mistakes(*numbers, delta=delta, risk=shown)
         chance = min(1.0, 2 * min(without.surprise.chance, with_it.surprise.chance))
-    seen = [for_epsilon, *([] if chosen is None else [chosen])]
-    broken = (
-        any(one.epsilon_low(delta, risk) > epsilon for one in seen)
-        or (mu > 0 and for_mu.mu_low(risk) > mu)
-        or (chance is not None and chance < risk)
-    )
+    contradicted = {
+        "its answers tell the tables apart too well": for_epsilon.epsilon_low(delta, risk)
+        > epsilon,
+        "its noise is smaller than was paid for": mu > 0 and for_mu.mu_low(risk) > allowed,
+        "noise of this size costs more": mu > 0 and as_epsilon(risk) > epsilon,
+        "its choices tell the tables apart too well": chosen is not None
+        and chosen.epsilon_low(delta, risk) > epsilon,
+        "its choices do not follow the law that was paid for": chance is not None and chance < risk,
+    }
     return Audited(
         name=case.name,
         runs=f"2 × {len(without.ratios):,}",
@@ -140,11 +159,11 @@ def judged(case: Case, without: Evidence, with_it: Evidence, *, risk: float) -> 
         mu=mu or None,
         mu_seen=for_mu.mu() if mu else None,
         mu_low=for_mu.mu_low(shown) if mu else None,
-        mu_epsilon_low=gaussian_epsilon(for_mu.mu_low(shown), delta) if mu else None,
+        mu_epsilon_low=as_epsilon(shown) if mu else None,
         epsilon_low=for_epsilon.epsilon_low(delta, shown),
         choice_epsilon_low=None if chosen is None else chosen.epsilon_low(delta, shown),
         choice_chance=chance,
-        broken=broken,
+        contradicted_by=tuple(why for why, is_so in contradicted.items() if is_so),
     )
 
 
@@ -152,7 +171,9 @@ def _runs(case: Case, runs: int, *, canary: bool) -> Iterator[Run]:
     """Runs, each with a part of one ledger that is as large as the case's budget."""
     table = case.pair.table(canary=canary)
     # What all runs together promise says nothing; what each of them promises is audited.
-    plenty = Budget(_PLENTY, 0.99, thresholds=0.9 if case.budget.thresholds else 0.0)
+    thresholds = 0.9 if case.budget.thresholds else 0.0
+    # Of the same order: what sampled steps cost depends on it.
+    plenty = Budget(_PLENTY, 0.99, case.budget.order, thresholds)
     for start in range(0, runs, _AT_ONCE):
         with Ledger.open(table, case.pair.schema, plenty, unit=case.pair.unit) as whole:
             for _ in range(min(_AT_ONCE, runs - start)):

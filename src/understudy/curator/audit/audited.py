@@ -20,8 +20,8 @@ class Audited:
     delta: float
     epsilon_low: float
     """The claim cannot hold below this, with the confidence shown."""
-    broken: bool
-    """Whether what was seen contradicts the claim, but for a risk that all cases share."""
+    contradicted_by: tuple[str, ...] = ()
+    """What was seen that contradicts the claim, but for a risk that all cases share."""
     mu: float | None = None
     """Claimed for the noise on numbers: how far apart it leaves two tables."""
     mu_seen: float | None = None
@@ -33,6 +33,11 @@ class Audited:
     choice_chance: float | None = None
     """How likely choices are to stray so far from what the claim says, at most."""
 
+    @property
+    def broken(self) -> bool:
+        """Whether the claim cannot hold."""
+        return bool(self.contradicted_by)
+
     def to_json(self) -> dict[str, Any]:
         """As plain data."""
-        return {**asdict(self), "confidence": CONFIDENCE}
+        return {**asdict(self), "broken": self.broken, "confidence": CONFIDENCE}

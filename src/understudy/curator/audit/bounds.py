@@ -4,6 +4,7 @@ A threshold is chosen on the first half of the runs, and its mistakes are counte
 half; so the bounds of Clopper and Pearson hold for them, whatever the mechanism does.
 """
 
+from bisect import bisect_right
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -18,6 +19,10 @@ Numbers = NDArray[np.float64]
 _ROUNDING = 1e-6
 _THRESHOLDS = 200
 """So many are tried on the first half of the runs."""
+_SMOOTH = 100.0
+"""Noise of so many steps is as good as continuous: it differs by less than one in 10⁵."""
+_TILTS = tuple(2.0**-power for power in range(10))
+"""How strongly choices that stray are weighed: which is best depends on how many there were."""
 
 
 @dataclass(frozen=True)
@@ -74,31 +79,32 @@ class Surprise:
 
     strayed: float = 0.0
     variance: float = 0.0
-    most: float = 0.0
 
     def after(self, likely: Numbers, scores: Numbers, chosen: int) -> "Surprise":
-        """With one more choice."""
+        """With one more choice; its law may depend on those before."""
         off = scores - float(likely @ scores)
-        variance = float(likely @ np.square(off))
-        return self.plus(Surprise(float(off[chosen]), variance, float(np.abs(off).max())))
+        most = float(np.abs(off).max())
+        if most <= _ROUNDING:
+            return self
+        off /= most
+        return self.plus(Surprise(float(off[chosen]), float(likely @ np.square(off))))
 
     def plus(self, other: "Surprise") -> "Surprise":
         """Both together."""
-        return Surprise(
-            self.strayed + other.strayed,
-            self.variance + other.variance,
-            max(self.most, other.most),
-        )
+        return Surprise(self.strayed + other.strayed, self.variance + other.variance)
 
     @property
     def chance(self) -> float:
-        """How likely it is to stray so far, at most (Bernstein's bound, for rare choices too)."""
-        far = max(0.0, abs(self.strayed) - _ROUNDING)
-        return (
-            min(1.0, 2 * exp(-far * far / 2 / (self.variance + self.most * far / 3)))
-            if far
-            else 1.0
-        )
+        """How likely it is to stray so far, at most.
+
+        Steps of at most 1 that are fair, given those before, multiply up as exp(λ step −
+        variance (exp λ − 1 − λ)) to 1 on average, at most (Freedman 1975). That holds for each λ;
+        those that are tried share the risk, and so do both directions.
+        """
+        return min(1.0, 2 * len(_TILTS) * min(map(self._at, _TILTS)))
+
+    def _at(self, tilt: float) -> float:
+        return exp(min(0.0, self.variance * (exp(tilt) - 1 - tilt) - tilt * abs(self.strayed)))
 
 
 def mistakes(
@@ -144,6 +150,30 @@ def gaussian_epsilon(mu: float, delta: float) -> float:
     if mu <= 0 or delta_at(0.0) <= delta:
         return 0.0
     return float(optimize.brentq(lambda e: delta_at(e) - delta, 0.0, mu * mu + 40 * mu))
+
+
+def lattice_mu(scale: float) -> float:
+    """How far apart discrete Gaussian noise leaves two whole numbers that differ by one.
+
+    Seen where that shows most, halfway between them; a little more than for continuous noise.
+    """
+    if scale > _SMOOTH:
+        return 1 / scale
+    tail = np.exp(-np.square(np.arange(1, 20 * scale + 20) / scale) / 2).sum()
+    return float(-2 * stats.norm.ppf(tail / (1 + 2 * tail)))
+
+
+def most_epsilon_low(runs: int, delta: float, risk: float) -> float:
+    """What so many runs on each of two tables show at most: if they are told apart each time."""
+    counted = Rate(0, runs - runs // 2)
+    return Mistakes(counted, counted).epsilon_low(delta, risk)
+
+
+def fewest_runs(epsilon: float, delta: float, risk: float) -> int | None:
+    """How many runs can contradict this claim; none, where no feasible number can."""
+    feasible = range(2, 2**30)
+    place = bisect_right(feasible, epsilon, key=lambda runs: most_epsilon_low(runs, delta, risk))
+    return feasible[place] if place < len(feasible) else None
 
 
 def one_run_epsilon_low(

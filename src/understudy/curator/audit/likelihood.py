@@ -1,15 +1,16 @@
 """How much likelier a run's answers are if the canary was there: what the best attacker uses."""
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 
 import numpy as np
 from numpy.typing import NDArray
 
+from understudy.curator.audit.bounds import lattice_mu
 from understudy.curator.audit.overheard import Choice, Run
 from understudy.curator.audit.pair import CODES, RARE, Pair
 from understudy.privacy.account import Entry
 from understudy.privacy.answers import NoisySum
-from understudy.privacy.events import Exponential, Gaussian, Threshold
+from understudy.privacy.events import Gaussian, Threshold
 from understudy.privacy.train import TrainedModel, Training
 from understudy.privacy.weights import UNIT
 
@@ -18,7 +19,10 @@ _CERTAIN = 1e9
 
 
 def noise_log_ratio(run: Run, pair: Pair) -> float:
-    """The logarithm of how much likelier noisy numbers are with the canary; up to a constant."""
+    """The logarithm of how much likelier noisy numbers are with the canary; up to a constant.
+
+    For training it is no more than a number that grows with it.
+    """
     total = 0.0
     for answer, groups, weights in run.measurements:
         without, with_it = (
@@ -30,18 +34,26 @@ def noise_log_ratio(run: Run, pair: Pair) -> float:
         total += _gaussian(noisy.values, without, with_it, noisy.scale)
     total += sum(_training(task, model) for task, model in run.trained)
     for told in run.values:
-        codes = [CODES.index(str(value)) for value in told.values]
-        without, with_it = (pair.counts((told.column,), canary=c)[codes] for c in (False, True))
-        total += _CERTAIN if RARE in codes else 0
-        total += _gaussian(told.counts, without, with_it, told.scale)
+        codes = np.array([CODES.index(str(value)) for value in told.values], np.intp)
+        # That a value was told at all is no noisy number: see `told_log_ratio`.
+        common = codes != RARE if pair.lonely else np.ones(len(codes), bool)
+        without, with_it = (
+            pair.counts((told.column,), canary=c)[codes[common]] for c in (False, True)
+        )
+        total += _gaussian(told.counts[common], without, with_it, told.scale)
     return total
 
 
+def told_log_ratio(run: Run) -> float:
+    """How much likelier the canary makes what was told of values."""
+    rare = any(CODES[RARE] in map(str, told.values) for told in run.values)
+    return _CERTAIN if rare else 0.0
+
+
 def law(
-    choice: Choice, pair: Pair, events: Iterable[Entry], *, canary: bool
+    choice: Choice, pair: Pair, epsilon: float, *, canary: bool
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """How likely each candidate of the first selection should be, as logarithms; and the scores."""
-    epsilon = next(e.event.epsilon for e in events if isinstance(e.event, Exponential))
+    """How likely each candidate should be, as logarithms; and the scores."""
     unit, steps = pair.unit, 1 if choice.weights is None else UNIT
     bound = max(c.sensitivity(unit, choice.weights) for c in choice.candidates)
     scores = np.array(
@@ -67,12 +79,25 @@ def claimed_mu(events: Iterable[Entry]) -> float:
 
     Of noise on numbers alone; selections and sampled steps have other laws.
     """
+    return _mu(events, lambda scale: 1 / scale)
+
+
+def allowed_mu(events: Iterable[Entry]) -> float:
+    """The same for noise on whole numbers, which are told apart a little better.
+
+    By composition and for groups as for normal laws (Dong, Roth and Su 2022): a cell that moves by
+    several steps counts as so many, and cells add up in squares.
+    """
+    return _mu(events, lattice_mu)
+
+
+def _mu(events: Iterable[Entry], of_one: Callable[[float], float]) -> float:
     squared = 0.0
     for entry in events:
         event = entry.event
         if isinstance(event, Gaussian | Threshold):
             steps = event.steps if isinstance(event, Gaussian) else 1
-            squared += steps * float(event.sensitivity_squared) / event.scale**2
+            squared += steps * float(event.sensitivity_squared) * of_one(event.scale) ** 2
     return float(np.sqrt(squared))
 
 

@@ -13,6 +13,9 @@ from understudy.privacy.scores import Score
 from understudy.privacy.train import TrainedModel, Training
 from understudy.privacy.weights import RowWeights
 
+_PUBLIC = frozenset({"domain", "measure_event", "most_cells", "rest"})
+"""What a ledger tells about itself, and not about rows."""
+
 
 @dataclass(frozen=True)
 class Choice:
@@ -50,7 +53,10 @@ class Overheard:
         self._ledger, self._run = ledger, run
         self._groups, self._weights = groups or {}, weights
 
-    def __getattr__(self, name: str) -> Any:  # noqa: ANN401 - whatever the ledger has
+    def __getattr__(self, name: str) -> Any:  # noqa: ANN401 - of several types
+        # Nothing else may pass: what is not overheard would not be audited.
+        if name not in _PUBLIC:
+            raise AttributeError(name)
         return getattr(self._ledger, name)
 
     def measure(self, cliques: Sequence[Any], **asked: Any) -> tuple[Measurement, ...]:  # noqa: ANN401

@@ -1,6 +1,6 @@
 """Two tables that differ by one unit of privacy, as far apart as they can be.
 
-The auditor counts them by itself, row by row, and shares no code with what it audits.
+The auditor counts them by itself, row by row, and not by the code that it audits.
 """
 
 from collections.abc import Mapping, Sequence
@@ -21,6 +21,8 @@ CODES = ("even", "odd", "rare")
 RARE = 2
 Groups = Mapping[str, Sequence[int]]
 _WHO = "who"
+_BEYOND = 2
+"""A person has so many rows more than may count."""
 _ALIKE = 8
 """So many rows make a and b depend on each other a little, so that there is something to choose."""
 
@@ -49,7 +51,7 @@ class Pair:
         return Schema((Column(name=_WHO, kind=Kind.INTEGER, role=Role.ID), *columns))
 
     def codes(self, *, canary: bool) -> dict[str, NDArray[np.int64]]:
-        """The codes of each column; the canary's rows come last."""
+        """The codes of each column, of the rows that count; the canary's rows come last."""
         place = np.arange(self.rows - (canary and isinstance(self.unit, Replacement)))
         a, b, c = place % 2, place // 2 % 2, place // 4 % 2
         codes = {"a": a, "b": np.where(place < _ALIKE, a, b), "c": c}
@@ -60,6 +62,8 @@ class Pair:
     def table(self, *, canary: bool) -> pa.Table:
         """One of the two."""
         codes = self.codes(canary=canary)
+        if canary and isinstance(self.unit, Person):
+            codes = {name: np.append(c, [c[-1]] * _BEYOND) for name, c in codes.items()}
         values = {name: pa.array([CODES[code] for code in codes[name]]) for name in self.columns}
         # All rows of the canary are those of one person.
         who = np.minimum(np.arange(len(codes["a"])), self.rows)

@@ -23,14 +23,19 @@ def show(found: Sequence[Audited]) -> None:
             _number(one.mu_epsilon_low),
             f"{one.epsilon:.3g}",
             _number(max(one.epsilon_low, one.choice_epsilon_low or 0.0)),
-            "BROKEN" if one.broken else "holds",
+            "BROKEN" if one.broken else "stands",
         )
     console.print(table)
+    for one in found:
+        for why in one.contradicted_by:
+            console.print(f"{one.name}: {why}.", style="bold", soft_wrap=True)
+    deltas = ", ".join(f"{delta:g}" for delta in dict.fromkeys(one.delta for one in found))
     console.print(
-        f"Runs: {', '.join(dict.fromkeys(one.runs for one in found))}. μ and ε are claimed, μ of "
-        "the noise on numbers alone; ≥ is what was seen at least, with "
-        f"{CONFIDENCE:.0%} confidence each, μ ≥ also as the ε of Gaussian noise. Of a thousand "
-        "audits one may say broken by chance.",
+        f"Runs: {', '.join(dict.fromkeys(one.runs for one in found))}. δ = {deltas}. μ and ε are "
+        "claimed, μ of the noise on numbers alone; ≥ is what was seen at least, with "
+        f"{CONFIDENCE:.0%} confidence each, μ ≥ also as the ε of Gaussian noise. A claim that "
+        "stands was not contradicted; that is no proof. Of a thousand audits one may say broken "
+        "by chance.",
         soft_wrap=True,
     )
 

@@ -4,6 +4,7 @@ A case says "broken" by chance less than once in a million times.
 """
 
 import math
+import re
 
 import numpy as np
 import pytest
@@ -15,10 +16,12 @@ from understudy.curator.audit.cases import cases
 from understudy.curator.audit.likelihood import claimed_mu, noise_log_ratio
 from understudy.curator.audit.one_run import one_run
 from understudy.curator.audit.overheard import Overheard, Run
-from understudy.errors import BadInput
+from understudy.errors import BadInput, CheckFailed
 from understudy.mechanisms.catalog import MECHANISMS
 from understudy.privacy import ledger as ledger_module
+from understudy.privacy.accountant import total_epsilon
 from understudy.privacy.budget import Budget
+from understudy.privacy.events import Gaussian
 from understudy.privacy.ledger import Ledger
 
 EPSILON, DELTA = 4.0, 1e-5
@@ -111,6 +114,11 @@ def test_the_canary_is_as_far_away_as_is_claimed(name):
         ("select, distances, record", "noise of choices", 1200, 4.0),
         ("values, a value of its own, record", "a low threshold", 400, 1.0),
         ("measure, a column, person", "one row of a person", 400, 8.0),
+        ("measure, a column, person", "all rows of a person", 2000, 4.0),
+        pytest.param(
+            "independent, record", "a wrong logarithm", 10_000, 4.0, marks=pytest.mark.slow
+        ),
+        ("mst, record", "noise of later choices", 400, 4.0),
     ],
 )
 def test_what_is_planted_is_seen(name, plant, runs, epsilon):
@@ -136,10 +144,13 @@ def test_what_nobody_knows_cannot_be_audited():
 
 @pytest.mark.parametrize("kind", MECHANISMS, ids=lambda kind: kind.name)
 def test_one_run_holds_and_sees_something(kind):
-    # At ε = 8, 90 of 100 guesses are right; so few that the bound is 0 come once in 10⁶ runs.
-    one = one_run(kind(), Budget(8.0, 1e-5), 1000, np.random.default_rng(0))
+    one = one_run(kind(), Budget(4.0, 1e-5), 1000, np.random.default_rng(0))
     assert not one.broken
-    assert 0 <= one.epsilon_low < 8
+    assert 0 <= one.epsilon_low < 4
+    right, of = re.fullmatch(r"1: \d+ of \d+ and (\d+) of (\d+) guesses right", one.runs).groups()
+    # By luck alone so many are right once in 10⁴ times; all methods but one buy enough of a column.
+    assert int(of) == 1000
+    assert int(right) > 560 or kind.name in {"aim", "mwem"}
 
 
 def test_one_run_sees_a_method_without_noise(monkeypatch):
@@ -147,5 +158,28 @@ def test_one_run_sees_a_method_without_noise(monkeypatch):
         ledger_module, "all_with_gaussian_noise", lambda arrays, *_: [a.copy() for a in arrays]
     )
     independent = next(kind for kind in MECHANISMS if kind.name == "independent")
-    one = one_run(independent(), Budget(1.0, 1e-5), 1000, np.random.default_rng(0))
-    assert one.broken
+    one = one_run(independent(), Budget(4.0, 1e-5), 1000, np.random.default_rng(0))
+    assert one.contradicted_by == ("too many guesses are right",)
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_a_run_is_paid_for_by_what_is_claimed(name):
+    # Also where a ledger is so large that it would buy other noise for the same share.
+    (case,) = cases(name, EPSILON, DELTA)
+    (run,) = audit_module._runs(case, 1, canary=True)
+    events = [entry.event for entry in run.events]
+    assert total_epsilon(events, case.budget.delta) <= case.budget.epsilon * (1 + 1e-9)
+
+
+def test_nothing_passes_by_the_one_who_listens():
+    heard = Overheard(object(), Run())
+    for name in ("reveal", "_core", "close", "entries"):
+        with pytest.raises(AttributeError):
+            getattr(heard, name)
+
+
+def test_a_selection_that_was_not_paid_for_is_told(monkeypatch):
+    (case,) = cases("select, distances, record", EPSILON, DELTA)
+    monkeypatch.setattr(audit_module, "Exponential", Gaussian)
+    with pytest.raises(CheckFailed, match="1 selections, of which 0 were paid for"):
+        evidence(case, 1, canary=False)

@@ -9,8 +9,11 @@ from understudy.curator.audit.bounds import (
     Rate,
     Surprise,
     as_numbers,
+    fewest_runs,
     gaussian_epsilon,
+    lattice_mu,
     mistakes,
+    most_epsilon_low,
     one_run_epsilon_low,
 )
 
@@ -142,9 +145,49 @@ def test_one_run_of_luck_says_nothing():
     assert one_run_epsilon_low(100, 100, 1000, 0.5, RISK) == 0.0
 
 
+@pytest.mark.parametrize("scale", [0.3, 0.64, 1.157, 3.0, 8.0])
+@pytest.mark.parametrize("apart", [1, 2, 3])
+def test_no_threshold_tells_whole_numbers_apart_better_than_is_allowed(scale, apart):
+    noise = np.arange(-int(9 * scale + 5), int(9 * scale + 5) + 1)
+    law = np.exp(-np.square(noise / scale) / 2)
+    law /= law.sum()
+    seen = []
+    for threshold in noise:
+        alarms, misses = law[noise >= threshold].sum(), law[noise < threshold - apart].sum()
+        if min(alarms, misses) > 1e-9:
+            seen.append(-stats.norm.ppf(alarms) - stats.norm.ppf(misses))
+    assert max(seen, default=0.0) <= apart * lattice_mu(scale) * (1 + 1e-6)
+    if apart == 1:
+        assert max(seen) == pytest.approx(lattice_mu(scale), rel=1e-6)
+        assert lattice_mu(scale) > 1 / scale
+
+
+def test_so_many_runs_can_contradict_a_claim_and_no_fewer():
+    for epsilon, risk in ((0.1, RISK), (1.0, 1e-3), (4.0, 1e-3)):
+        fewest = fewest_runs(epsilon, 1e-5, risk)
+        assert most_epsilon_low(fewest, 1e-5, risk) > epsilon
+        assert most_epsilon_low(fewest - 1, 1e-5, risk) <= epsilon
+    assert fewest_runs(50.0, 1e-5, RISK) is None
+
+
+@pytest.mark.statistical
+def test_choices_that_depend_on_those_before_surprise_nobody():
+    # Who stops being surprised by stopping at the right time is no surprise: 400 walks, of which
+    # more than 38 beyond 5 % would be seen once in 10⁴ times.
+    rng = np.random.default_rng(3)
+    chances = []
+    for _ in range(400):
+        found = Surprise()
+        for _ in range(100):
+            likely = np.array([0.5, 0.5]) if found.strayed < 3 else np.array([0.99, 0.01])
+            found = found.after(likely, np.array([0.0, 1.0]), int(rng.random() < likely[1]))
+        chances.append(found.chance)
+    assert np.sum(np.array(chances) < 0.05) <= 38
+
+
 @pytest.mark.statistical
 def test_choices_that_follow_their_law_surprise_nobody_and_sharper_ones_do():
-    # Bernstein's bound alarms less than once in 10³ here; choices twice as sharp always do.
+    # The bound alarms less than once in 10³ here; choices twice as sharp always do.
     rng = np.random.default_rng(2)
     scores = np.array([0.0, 1.0, 3.0])
 
