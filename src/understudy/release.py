@@ -134,12 +134,18 @@ def load(folder: str | Path) -> Release:
         model = _model(content)
         if model.domain != Encoding(schema).domain:
             raise ValueError(MODEL)
-        notes = tuple(content["notes"])
+        notes = _notes(content["notes"])
         rows = StoredRows(read_rows(folder, certificate.files, schema))
     except (*DEFECTS, OSError, pa.ArrowException):
         msg = f"{folder} holds no release that this version can read."
         raise BadInput(msg) from None
     return Release(rows, certificate, schema, model, notes)
+
+
+def _notes(content: object) -> tuple[str, ...]:
+    if not isinstance(content, list) or not all(isinstance(note, str) for note in content):
+        raise TypeError(content)
+    return tuple(content)
 
 
 def _model(content: Mapping[str, Any]) -> Model:

@@ -17,6 +17,7 @@ is a table; what is left out is left open:
 """
 
 import json
+import stat
 import tomllib
 from collections.abc import Mapping
 from dataclasses import fields, replace
@@ -30,6 +31,8 @@ from understudy.schema import Schema
 
 _FACTS = tuple(field.name for field in fields(Column) if field.name != "name")
 _Choice = TypeVar("_Choice", bound=StrEnum)
+_LONGEST = 2**26
+"""Bytes in a file, such as a list of codes."""
 
 
 def read_schema(path: str | Path) -> Schema:
@@ -61,10 +64,9 @@ def write_schema(schema: Schema, path: str | Path) -> None:
     )
     try:
         path.write_text(schema_to_toml(replace(schema, columns=columns)), encoding="utf-8")
-    except OSError as error:
-        msg = (
-            f"{path} cannot be written: {error.strerror}. Choose a folder that exists and is yours."
-        )
+    except (OSError, ValueError) as error:
+        why = getattr(error, "strerror", error)
+        msg = f"{path} cannot be written: {why}. Choose a folder that exists and is yours."
         raise BadInput(msg) from None
 
 
@@ -73,7 +75,8 @@ def _lists_the_same(column: Column, folder: Path) -> bool:
     if column.categories_file is None:
         return True
     try:
-        return _code_list(folder / column.categories_file) == column.categories
+        path = _beside(folder, column.categories_file, column.name)
+        return _code_list(path) == column.categories
     except SchemaError:
         return False
 
@@ -190,7 +193,7 @@ def _column(name: str, facts: Mapping[str, Any], folder: Path | None) -> Column:
         if folder is None:
             msg = f"{where}: no other file may be named here."
             raise SchemaError(msg)
-        given["categories"] = _code_list(folder / given["categories_file"])
+        given["categories"] = _code_list(_beside(folder, given["categories_file"], where))
     return Column(name=name, **given)
 
 
@@ -211,6 +214,19 @@ def _facts(column: Column) -> dict[str, Any]:
     return facts
 
 
+def _beside(folder: Path, name: str, where: str) -> Path:
+    """A file in the schema's folder: no schema may have others read and written into a release."""
+    path = folder / name
+    try:
+        plain = stat.S_ISREG(path.lstat().st_mode)
+    except (OSError, ValueError):
+        plain = True  # what is not there is told when it is read
+    if len(Path(name).parts) != 1 or not plain:
+        msg = f"{where}: categories_file {name!r} must be a file beside the schema. Move it there."
+        raise SchemaError(msg)
+    return path
+
+
 def _code_list(path: Path) -> tuple[str, ...]:
     """The codes in a public list: one per line, blank lines skipped."""
     lines = (line.strip(WHITESPACE) for line in _read_text(path).split("\n"))
@@ -219,7 +235,9 @@ def _code_list(path: Path) -> tuple[str, ...]:
 
 def _read_text(path: Path) -> str:
     try:
-        return path.read_text(encoding="utf-8-sig")
+        size, text = path.stat().st_size, None
+        if size <= _LONGEST:
+            text = path.read_text(encoding="utf-8-sig")
     except UnicodeDecodeError:
         msg = f"{path} is not UTF-8 text. Save it as UTF-8."
         raise SchemaError(msg) from None
@@ -229,6 +247,10 @@ def _read_text(path: Path) -> str:
     except ValueError:
         msg = f"{str(path)!r} is not the name of a file. Check the path."
         raise SchemaError(msg) from None
+    if text is None:
+        msg = f"{path} has {size:,} bytes, far more than a schema or a list of codes. Check it."
+        raise SchemaError(msg)
+    return text
 
 
 def _table(value: object, where: str) -> dict[str, Any]:

@@ -63,6 +63,10 @@ def read_rows(folder: Path, files: Mapping[str, str], schema: Schema) -> pa.Tabl
     options = csv.ConvertOptions(column_types=written, strings_can_be_null=True, null_values=[""])
     parsing = csv.ParseOptions(newlines_in_values=True, ignore_empty_lines=False)
     table = csv.read_csv(folder / "synthetic.csv", None, parsing, options)
+    names = [[*types], [_without_formula(name) for name in types]]
+    if table.column_names not in names:
+        msg = "The table's columns are not those of its schema."
+        raise ValueError(msg)
     return _with_formulas(table.rename_columns(list(types)), schema)
 
 

@@ -489,7 +489,7 @@ BUGS = (
         "quantile bins from data",
         "A column is cut where the private rows have their median.",
         bins_from_rows,
-        f"{_PRIVACY}test_table.py::test_it_shows_its_schema_and_nothing_else",
+        "tests/planted/test_caught_here.py::test_cells_are_those_of_the_schema_whatever_the_rows[300]",
     ),
     PlantedBug(
         "per-column standardisation",
@@ -532,7 +532,8 @@ BUGS = (
         "shuffled batches",
         "Batches of a fixed size are paid for as if each row joined by itself.",
         batches_of_one_size,
-        f"{_PRIVACY}test_noise.py::test_a_row_joins_in_exactly_so_many_of_all_cases",
+        "tests/regressions/test_what_others_got_wrong.py::"
+        "test_the_size_of_a_batch_varies_like_a_binomial",
     ),
     PlantedBug(
         "clip norm ignoring bias",

@@ -38,6 +38,14 @@ def test_the_total_carries_noise_like_any_other_count(weight):
     assert abs(noise.mean()) < FAR * scale / math.sqrt(draws)
 
 
+@pytest.mark.parametrize("rows", [0, 7, 300])
+def test_cells_are_those_of_the_schema_whatever_the_rows(rows):
+    with opened(rows) as ledger:
+        (told,) = ledger.measure([("x",)], scale=20.0)
+        assert told.values.shape == (60,)
+        assert ledger.schema == SCHEMA
+
+
 def test_counts_below_zero_are_told_as_they_were_drawn():
     # Of sixty empty cells none lies below zero once in 10¹⁷ times; then noise was drawn again, or
     # cut off, and its law is another one than what was paid for.

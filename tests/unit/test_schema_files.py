@@ -1,6 +1,7 @@
 """Schemas in files: ours, and those of neighbours."""
 
 import json
+import os
 from pathlib import Path
 
 import pytest
@@ -8,6 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from helpers.tables import columns
+from understudy import schema_files
 from understudy.column import Column, Kind, Role, Source
 from understudy.errors import BadInput, SchemaError
 from understudy.schema import Schema
@@ -84,8 +86,37 @@ def test_a_code_list_that_lies_elsewhere_is_written_into_the_schema(tmp_path):
     (tmp_path / "codes.txt").write_text((GOLDEN.parent / "codes.txt").read_text())
     write_schema(schema, tmp_path / "s.toml")
     assert read_schema(tmp_path / "s.toml") == schema
-    with pytest.raises(BadInput, match="cannot be written"):
-        write_schema(schema, tmp_path / "none" / "s.toml")
+    for name in ("none/s.toml", "a\0b.toml"):
+        with pytest.raises(BadInput, match="cannot be written"):
+            write_schema(schema, tmp_path / name)
+
+
+def test_a_code_list_lies_beside_its_schema_and_nowhere_else(tmp_path):
+    folder = tmp_path / "schemas"
+    (folder / "lists").mkdir(parents=True)
+    elsewhere = [tmp_path / "secret.txt", folder / "lists" / "codes.txt"]
+    for path in elsewhere:
+        path.write_text("a\nb\n")
+    (folder / "link.txt").symlink_to(elsewhere[0])
+    os.mkfifo(folder / "pipe.txt")
+    for name in (
+        "../secret.txt",
+        str(elsewhere[0]),
+        "link.txt",
+        "lists/codes.txt",
+        "..",
+        "pipe.txt",
+    ):
+        schema = f"[columns.x]\nkind='ordinal'\ncategories_file='{name}'"
+        with pytest.raises(SchemaError, match="must be a file beside the schema"):
+            schema_from_toml(schema, folder=folder)
+
+
+def test_no_file_fills_the_memory(tmp_path, monkeypatch):
+    monkeypatch.setattr(schema_files, "_LONGEST", 30)
+    (tmp_path / "s.toml").write_text("[columns.x]\nkind='real'\n" + "#" * 30)
+    with pytest.raises(SchemaError, match="far more than a schema"):
+        read_schema(tmp_path / "s.toml")
 
 
 WRONG_TOML = {

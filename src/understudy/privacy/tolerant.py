@@ -9,7 +9,6 @@ import codecs
 import csv
 import gzip
 import io
-import sys
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import IO
@@ -21,6 +20,8 @@ from understudy.encode.arrow_ops import plain_array, plain_type, valid_text
 
 _ROWS_PER_BATCH = 2**14
 _LONGEST_LINE = 2**22
+_LONGEST_CELL = 2 * _LONGEST_LINE
+"""A quote that nobody closes may not fill the memory either."""
 _LOST = "\udc80"
 """What stands in text for bytes that are none: no file can hold it."""
 
@@ -92,7 +93,12 @@ def _short_lines(lines: IO[str]) -> Iterator[str]:
 
     Quotes are kept in pairs, so that no other line is read differently for it.
     """
+    split = False
     while line := lines.readline(_LONGEST_LINE):
+        if split and line == "\n":
+            split = False
+            continue  # the other half of a line's end
+        split = len(line) == _LONGEST_LINE and line[-1] == "\r"
         if len(line) == _LONGEST_LINE and line[-1] not in "\r\n":
             odd = False
             while rest := lines.readline(_LONGEST_LINE):
@@ -105,7 +111,7 @@ def _short_lines(lines: IO[str]) -> Iterator[str]:
 
 def _records(reader: Iterator[list[str]]) -> Iterator[list[str]]:
     """The records; one that the csv module gives up on becomes a row of missing cells."""
-    csv.field_size_limit(sys.maxsize)
+    csv.field_size_limit(_LONGEST_CELL)
     while True:
         try:
             yield next(reader)

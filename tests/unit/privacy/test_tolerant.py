@@ -85,6 +85,26 @@ def test_parquet_text_is_checked_and_the_rest_is_left_alone(tmp_path):
     ]
 
 
+def test_a_quote_that_nobody_closes_is_given_up(tmp_path, monkeypatch):
+    monkeypatch.setattr(tolerant, "_LONGEST_CELL", 100)
+    path = tmp_path / "open.csv"
+    path.write_text('a,b\n1,"' + "2,3\n" * 1000)
+    sizes = [
+        max(len(cell or "") for cell in row.values())
+        for row in tolerant.csv_batches(path, "utf-8", ",", ["a", "b"]).read_all().to_pylist()
+    ]
+    assert len(sizes) > 900
+    assert max(sizes) <= 100
+
+
+def test_a_line_end_that_is_cut_in_two_makes_no_row(tmp_path, monkeypatch):
+    monkeypatch.setattr(tolerant, "_LONGEST_LINE", 8)
+    path = tmp_path / "one.csv"
+    path.write_bytes(b"a\r\n1234567\r\n2\r\n\r\n")
+    rows = tolerant.csv_batches(path, "utf-8", ",", ["a"]).read_all().to_pylist()
+    assert [row["a"] for row in rows] == ["1234567", "2", None]
+
+
 @pytest.mark.parametrize("cell", ["x" * 50, '"' + "x" * 50 + '"', '"' + 'a""b' * 20 + '"'])
 @pytest.mark.parametrize("end", ["\n", "\r\n"])
 def test_a_line_that_is_too_long_changes_no_other_line(tmp_path, monkeypatch, cell, end):
