@@ -109,12 +109,12 @@ def test_the_canary_is_as_far_away_as_is_claimed(name):
 @pytest.mark.parametrize(
     ("name", "plant", "runs", "epsilon"),
     [
-        ("measure, a column, record", "noise of counts", 1200, 4.0),
-        ("train, one step, record", "noise of training", 1200, 4.0),
+        ("measure, a column, record", "noise of counts", 400, 8.0),
+        ("train, one step, record", "noise of training", 400, 8.0),
         ("select, distances, record", "noise of choices", 1200, 4.0),
         ("values, a value of its own, record", "a low threshold", 400, 1.0),
         ("measure, a column, person", "one row of a person", 400, 8.0),
-        ("measure, a column, person", "all rows of a person", 2000, 4.0),
+        ("measure, a column, person", "all rows of a person", 800, 8.0),
         pytest.param(
             "independent, record", "a wrong logarithm", 10_000, 4.0, marks=pytest.mark.slow
         ),
