@@ -46,7 +46,7 @@ from understudy.schema_files import schema_to_toml
 from understudy.synthetic_rows import DrawnRows, StoredRows
 
 PAIRS_PER_BATCH = 25
-BATCHES = 5
+BATCHES = 3
 SLOW_BATCHES = 200
 LEAST_RELEASES = 8
 """Of a batch; a few refusals more, and the rest would show little."""

@@ -3,6 +3,7 @@
 One process loads the program once, and forks for each bug.
 """
 
+import importlib
 import json
 import os
 import sys
@@ -11,8 +12,14 @@ from pathlib import Path
 
 import pytest
 
-import understudy.pipeline  # noqa: F401 - what most tests load, loaded once
 from planted.bugs import BUGS
+
+# What most tests load, loaded once.
+for name in (
+    *("duckdb", "hypothesis.strategies", "ibis", "opendp.prelude", "pandas", "pyarrow.parquet"),
+    *("scipy.stats", "sqlglot", "typer.testing", "understudy.pipeline"),
+):
+    importlib.import_module(name)
 
 OPTIONS = ["-x", "-p", "no:cacheprovider", "-m", "not slow", "--tb=native"]
 
