@@ -5,7 +5,7 @@ Everything here is made from noisy answers and public facts, so all of it may be
 
 import html
 import json
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import IO, Any
@@ -29,6 +29,7 @@ from understudy.synthetic_rows import DrawnRows, Rows, StoredRows
 from understudy.table_files import check_format, read_rows, write_rows
 
 MODEL = "model.json"
+REPORT = "report.html"
 _FORMAT = "understudy model 1"
 _MODELS = {kind.kind: kind for kind in (ProductModel, GraphicalModel, MergedModel, BayesNet)}
 _SHOWN = 5
@@ -78,11 +79,20 @@ class Release:
         folder = Path(folder)
         check_format(format)
 
+        first: list[pa.Table] = []
+
         def write(sink: IO[bytes]) -> None:
-            blocks = self.rows.blocks()
+            blocks = _first_kept(self.rows.blocks(), first)
             write_rows(blocks, self.schema, format, sink, formula_safe=formula_safe)
 
-        files: dict[str, Content] = {f"synthetic.{format}": write, MODEL: self._model_file()}
+        def report(sink: IO[bytes]) -> None:
+            self._write_report(first[0], format, sink)
+
+        files: dict[str, Content] = {
+            f"synthetic.{format}": write,
+            MODEL: self._model_file(),
+            REPORT: report,
+        }
         publish(folder, files, self.certificate, key=key)
         return folder
 
@@ -95,6 +105,26 @@ class Release:
             "model": self.model.to_json(),
         }
         return spelled_for_people(content)
+
+    def _write_report(
+        self,
+        some: pa.Table,
+        format: str,  # noqa: A002 - as above
+        sink: IO[bytes],
+    ) -> None:
+        # Loaded here: most uses of a release show no page.
+        from understudy.report import report_of, write_report  # noqa: PLC0415
+
+        told = report_of(
+            certificate=self.certificate,
+            schema=self.schema,
+            model=self.model,
+            codes=Encoding(self.schema).codes(some),
+            rows=self.rows.count,
+            notes=self.notes,
+            format=format,
+        )
+        write_report(told, sink)
 
     @property
     def _shape(self) -> str:
@@ -112,6 +142,12 @@ class Release:
             + (f"<p>Before you use it:</p><ul>{notes}</ul>" if notes else "")
             + f"{head}</div>"
         )
+
+
+def _first_kept(blocks: Iterator[pa.Table], kept: list[pa.Table]) -> Iterator[pa.Table]:
+    for block in blocks:
+        kept += [] if kept else [block]
+        yield block
 
 
 def load(folder: str | Path) -> Release:

@@ -82,7 +82,7 @@ SCHEMA = Schema(
     )
 )
 NULLABLE = {"odd", "level or none", "visits", "dose", "smoker", "born"}
-FILES = {"certificate.json", "model.json"}
+FILES = {"certificate.json", "model.json", "report.html"}
 
 
 def private_rows(schema=SCHEMA, rows=8):
@@ -223,7 +223,7 @@ def test_a_folder_holds_the_table_the_certificate_the_model_and_nothing_else(
 def test_what_was_saved_comes_back(release, tmp_path, name):
     again = load(release.save(tmp_path / "out", format=name))
     same(release, again)
-    assert set(again.certificate.files) == {f"synthetic.{name}", "model.json"}
+    assert set(again.certificate.files) == {f"synthetic.{name}", "model.json", "report.html"}
 
 
 @pytest.mark.parametrize("name", ["csv", "parquet"])
@@ -333,7 +333,7 @@ def test_only_known_formats_are_written(release, tmp_path):
     assert list(tmp_path.iterdir()) == []
 
 
-@pytest.mark.parametrize("name", ["certificate.json", "model.json", "synthetic.csv"])
+@pytest.mark.parametrize("name", ["certificate.json", "model.json", "report.html", "synthetic.csv"])
 def test_a_changed_byte_is_refused(release, tmp_path, name):
     folder = release.save(tmp_path / "out")
     places = changed_bytes(folder / name, lambda byte: byte ^ 1)
@@ -470,7 +470,7 @@ class Stop(BaseException):
 
 
 @pytest.mark.parametrize("stop", [KeyboardInterrupt, MemoryError, Stop, OSError(28, "No space")])
-@pytest.mark.parametrize("after", range(5))
+@pytest.mark.parametrize("after", range(6))
 def test_a_stop_while_saving_leaves_nothing(release, tmp_path, monkeypatch, stop, after):
     whole, calls = os.fsync, []
 
@@ -483,7 +483,7 @@ def test_a_stop_while_saving_leaves_nothing(release, tmp_path, monkeypatch, stop
     monkeypatch.setattr(os, "fsync", fsync)
     folder = tmp_path / "out"
     expected = BadInput if isinstance(stop, OSError) else stop
-    if after < 4:  # three files and their folder
+    if after < 5:  # four files and their folder
         with pytest.raises(expected):
             release.save(folder)
         assert list(tmp_path.iterdir()) == []

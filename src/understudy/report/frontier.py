@@ -1,0 +1,125 @@
+"""Scores against ε: one line for each method, with intervals, and what real rows reach."""
+
+import math
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+
+from markupsafe import Markup
+
+from understudy.report.dots import Rule, ticks
+from understudy.report.svg import drawing, element
+
+_LEFT, _TOP, _WIDTH, _HEIGHT = 52.0, 16.0, 470.0, 270.0
+_LINE = 16.0
+_HUES = ("one", "two", "three", "four")
+_DASHES = ("", "7 4", "2 4", "10 3 2 3")
+
+
+@dataclass(frozen=True)
+class Point:
+    """A score at one ε."""
+
+    epsilon: float
+    value: float
+    low: float
+    high: float
+
+
+@dataclass(frozen=True)
+class Series:
+    """A method's scores."""
+
+    name: str
+    points: tuple[Point, ...]
+
+
+def frontier(series: Sequence[Series], rules: Sequence[Rule], about: str) -> Markup:
+    """The lines; ε on a scale where doubling is a step."""
+    points = [point for one in series for point in one.points]
+    ends = [end for point in points for end in (point.low, point.high)] + [r.at for r in rules]
+    low, high = min(ends), max(ends)
+    margin = (high - low or 1.0) * 0.06
+    low, high = low - margin, high + margin
+    epsilons = sorted({point.epsilon for point in points})
+    first, last = math.log(epsilons[0]), math.log(epsilons[-1])
+
+    def across(epsilon: float) -> float:
+        share = (math.log(epsilon) - first) / (last - first) if last > first else 0.5
+        return _LEFT + 16 + (_WIDTH - 32) * share
+
+    def down(value: float) -> float:
+        return _TOP + _HEIGHT * (high - value) / (high - low)
+
+    drawn = []
+    for tick in ticks(low, high, 6):
+        y = down(tick)
+        drawn.append(element("line", x1=_LEFT, x2=_LEFT + _WIDTH, y1=y, y2=y, class_="axis"))
+        drawn.append(
+            element("text", f"{tick:g}", x=_LEFT - 6, y=y + 4, text_anchor="end", class_="note")
+        )
+    drawn += [
+        element(
+            "text",
+            f"{epsilon:g}",
+            x=across(epsilon),
+            y=_TOP + _HEIGHT + 18,
+            text_anchor="middle",
+            class_="note",
+        )
+        for epsilon in epsilons
+    ]
+    drawn.append(
+        element(
+            "text",
+            "ε (lower is safer)",
+            x=_LEFT + _WIDTH / 2,
+            y=_TOP + _HEIGHT + 36,
+            text_anchor="middle",
+            class_="note",
+        )
+    )
+    for rule in rules:
+        y = down(rule.at)
+        drawn.append(element("line", x1=_LEFT, x2=_LEFT + _WIDTH, y1=y, y2=y, class_="rule"))
+        drawn.append(element("text", rule.label, x=_LEFT + 4, y=y - 6, class_="note halo"))
+    for place, one in enumerate(series):
+        drawn += _line(one, place, len(series), across, down)
+    drawn += _names(series, down)
+    return drawing(*drawn, width=_LEFT + _WIDTH + 110, height=_TOP + _HEIGHT + 44, about=about)
+
+
+def _line(
+    one: Series,
+    place: int,
+    of: int,
+    across: Callable[[float], float],
+    down: Callable[[float], float],
+) -> Iterator[Markup]:
+    """A line with its own hue and dashes, named at its right end; intervals side by side."""
+    hue, dashes = _HUES[place % len(_HUES)], _DASHES[(place + place // len(_HUES)) % len(_DASHES)]
+    aside = 5.0 * (place - (of - 1) / 2)
+    points = sorted(one.points, key=lambda point: point.epsilon)
+    path = " L ".join(f"{across(p.epsilon) + aside:.1f} {down(p.value):.1f}" for p in points)
+    yield element("path", d=f"M {path}", class_=f"line {hue}", stroke_dasharray=dashes)
+    for point in points:
+        x, y = across(point.epsilon) + aside, down(point.value)
+        yield element(
+            "line", x1=x, x2=x, y1=down(point.low), y2=down(point.high), class_=f"whisker {hue}"
+        )
+        told = f"{one.name}, ε = {point.epsilon:g}: {point.value:.4g}"
+        told += f" [{point.low:.4g}, {point.high:.4g}]"
+        yield element("circle", element("title", told), cx=x, cy=y, r=4.5, class_=hue)
+
+
+def _names(series: Sequence[Series], down: Callable[[float], float]) -> Iterator[Markup]:
+    """Each method's name where its line ends, moved down where two would lie on each other."""
+    ends = sorted(
+        (down(max(one.points, key=lambda point: point.epsilon).value), place, one.name)
+        for place, one in enumerate(series)
+    )
+    lowest = -math.inf
+    for y, place, name in ends:
+        lowest = max(y, lowest + _LINE)
+        yield element(
+            "text", name, x=_LEFT + _WIDTH + 6, y=lowest + 4, class_=_HUES[place % len(_HUES)]
+        )

@@ -1,0 +1,59 @@
+"""Pages: one file each, without anything that is loaded from elsewhere."""
+
+from functools import cache
+from typing import Any
+
+from jinja2 import ChoiceLoader, Environment, PackageLoader, PrefixLoader, StrictUndefined
+
+_OURS = "understudy.report"
+
+
+@cache
+def _environment(package: str) -> Environment:
+    shared = PrefixLoader({"report": PackageLoader(_OURS)})
+    environment = Environment(
+        loader=ChoiceLoader([shared, PackageLoader(package)]),
+        autoescape=True,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
+    environment.filters["percent"] = percent
+    environment.filters["plain"] = plain
+    return environment
+
+
+def rendered(
+    template: str,
+    package: str = _OURS,
+    **content: Any,  # noqa: ANN401 - whatever the template names
+) -> str:
+    """A page from a template of a package; all text in it is escaped.
+
+    Templates may build on those of this one, such as report/base.html.
+    """
+    return _environment(package).get_template(template).render(**content)
+
+
+def percent(share: float) -> str:
+    """A share for the eye.
+
+    >>> [percent(share) for share in (0.5, 0.034, 0.0004, 0.0, 1e-7, 0.9996)]
+    ['50 %', '3.4 %', '0.04 %', '0 %', '< 0.01 %', '> 99.9 %']
+    """
+    for most, decimals in ((0.001, 2), (0.1, 1)):
+        if 0 < share < most:
+            shown = f"{100 * share:.{decimals}f} %"
+            return shown if float(shown[:-2]) else "< 0.01 %"
+    return "> 99.9 %" if 0.995 <= share < 1 else f"{100 * share:.0f} %"  # noqa: PLR2004 - rounds up
+
+
+def plain(value: float) -> str:
+    """A number for the eye, with four digits that count.
+
+    >>> [plain(value) for value in (1.0, 48819.3, 0.03214159, 1e-9, 123.456)]
+    ['1', '48,819', '0.03214', '1e-09', '123.5']
+    """
+    if abs(value) >= 10_000:  # noqa: PLR2004 - beyond four digits
+        return f"{value:,.0f}"
+    return f"{value:.4g}"
