@@ -283,6 +283,27 @@ def test_a_file_beside_the_page(small, folder):
     assert stat.S_IMODE((folder / "new.json").stat().st_mode) == 0o600
 
 
+def test_a_page_and_its_twin(small, folder):
+    result = run("evaluate", *small, "--target", "ill", *QUICK, "--out", "new.html")
+    assert result.exit_code == 0, result.stderr
+    content = strict((folder / "new.json").read_text(encoding="utf-8"))
+    page = (folder / "new.html").read_text(encoding="utf-8")
+    assert "INTERNAL: do not publish" in page
+    assert "http" not in page.replace("http://www.w3.org", "")
+    for verdict in content["verdicts"]:
+        assert f"Verdict, {verdict['model']}: {verdict['word']}" in " ".join(page.split())
+    first = content["fidelity"]["marginals"][0]["distance"]
+    assert f"{first['value']:.3f} [{first['low']:.3f}, {first['high']:.3f}]" in page
+    for name in ("new.html", "new.json"):
+        assert stat.S_IMODE((folder / name).stat().st_mode) == 0o600
+
+
+def test_a_twin_that_is_there_already_is_refused(small, folder):
+    (folder / "mine.json").write_text("mine")
+    assert "mine.json is there already" in told(run("evaluate", *small, "--out", "mine.html"), 2)
+    assert not (folder / "mine.html").exists()
+
+
 def test_a_file_is_not_overwritten(small, folder):
     (folder / "mine.json").write_text("mine")
     result = run("evaluate", *small, "--out", "mine.json")
@@ -372,7 +393,7 @@ def test_names_in_any_script_are_shown(folder):
         (("--independent", "ill _||_ town"), "The columns are: age, city, ill."),
         (("--seeds", "0"), "at least once"),
         (("--attack-rows", "3"), "name at least 20"),
-        (("--out", "scores.txt"), "ends in .json"),
+        (("--out", "scores.txt"), "ends in .html or .json"),
         (("--without", "town"), "The columns are: age, city, ill."),
         (("--target", "ill", "--positive", "maybe"), "Write it as the table does"),
         (("--schema", "none.toml"), "Check the path"),

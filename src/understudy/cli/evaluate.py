@@ -6,11 +6,11 @@ from typing import Annotated
 
 import typer
 
-from understudy.cli.options import AsJson, TextEncoding
+from understudy.cli.options import AsJson, TextEncoding, names_between_commas
 from understudy.errors import BadInput
 
 EXAMPLES = """
-  understudy evaluate patients.csv release --target readmitted --test later.csv
+  understudy evaluate patients.csv release --target readmitted --test later.csv --out judged.html
   understudy evaluate patients.csv theirs.csv --target readmitted --epsilon 1
   understudy evaluate patients.csv release --independent "readmitted _||_ sex | age"
 """
@@ -65,7 +65,8 @@ def evaluate(  # noqa: PLR0913 - one per option
         typer.Option(metavar="PYTHON", help="A Python that has anonymeter, a second opinion."),
     ] = None,
     out: Annotated[
-        Path | None, typer.Option(metavar="FILE", help="Also write JSON here, for you alone.")
+        Path | None,
+        typer.Option(metavar="FILE", help="Write a page (.html, and .json beside it), or .json."),
     ] = None,
     text_encoding: TextEncoding = "utf-8",
     as_json: AsJson = False,
@@ -76,6 +77,7 @@ def evaluate(  # noqa: PLR0913 - one per option
     """
     from understudy.curator.evaluation import Promise
     from understudy.curator.evaluation import evaluate as judge
+    from understudy.curator.evaluation_page import evaluation_page
     from understudy.curator.evaluation_text import show
     from understudy.curator.internal import check_internal, write_internal
     from understudy.curator.models import learner_named
@@ -83,16 +85,21 @@ def evaluate(  # noqa: PLR0913 - one per option
     from understudy.progress import told_steps
     from understudy.schema_files import read_schema
 
-    if out is not None and out.suffix != ".json":
-        msg = f"{out} cannot be written; name a file that ends in .json."
+    if out is not None and out.suffix not in {".html", ".json"}:
+        msg = f"{out} cannot be written; name a file that ends in .html or .json."
         raise BadInput(msg)
-    if out is not None:
-        check_internal(out)
+    files = (
+        []
+        if out is None
+        else [out.with_suffix(kind) for kind in dict.fromkeys((out.suffix, ".json"))]
+    )
+    for file in files:
+        check_internal(file)
     if delta is not None and epsilon is None:
         msg = "A delta alone is no promise. Give --epsilon too."
         raise BadInput(msg)
     sentences = [Independence.parse(sentence) for sentence in independent or []]
-    learners = [learner_named(name) for name in _listed(models)]
+    learners = [learner_named(name) for name in names_between_commas(models)]
     with told_steps(quiet=as_json) as tell:
         evaluation = judge(
             real,
@@ -105,7 +112,7 @@ def evaluate(  # noqa: PLR0913 - one per option
             task_kind=task,
             positive=positive,
             schema=None if schema is None else read_schema(schema),
-            without=_listed(without or ""),
+            without=names_between_commas(without or ""),
             promise=None if epsilon is None else Promise(epsilon, 1e-9 if delta is None else delta),
             person=person,
             attack_rows=attack_rows,
@@ -114,14 +121,10 @@ def evaluate(  # noqa: PLR0913 - one per option
             tell=tell,
         )
     content = json.dumps(evaluation.to_json(), indent=2, ensure_ascii=False)
-    if out is not None:
-        write_internal(out, content + "\n")
+    for file in files:
+        page = file.suffix == ".html"
+        write_internal(file, evaluation_page(evaluation) if page else content + "\n")
     if as_json:
         typer.echo(content)
     else:
         show(evaluation)
-
-
-def _listed(names: str) -> list[str]:
-    """Names between commas."""
-    return [name.strip() for name in names.split(",") if name.strip()]

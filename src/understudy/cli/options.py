@@ -19,6 +19,11 @@ TextEncoding = Annotated[
 AsJson = Annotated[bool, typer.Option("--json", help="Print JSON and nothing else.")]
 
 
+def names_between_commas(names: str) -> list[str]:
+    """Names between commas."""
+    return [name.strip() for name in names.split(",") if name.strip()]
+
+
 def read_key(path: Path) -> bytes:
     """The content of a key's file."""
     try:

@@ -24,6 +24,7 @@ from understudy.curator.tables import Tell
 from understudy.curator.target import Target
 from understudy.curator.task import Task
 from understudy.curator.trials import run_trials
+from understudy.curator.verdict import verdicts
 from understudy.errors import BadInput, listed
 from understudy.knowledge import Independence
 from understudy.schema import Schema
@@ -55,7 +56,9 @@ class Evaluation:
     def to_json(self) -> dict[str, Any]:
         """All of it as plain data."""
         head = {"format": FORMAT, "internal": True, "confidence": CONFIDENCE}
-        return {**head, **_plain(dataclasses.asdict(self))}
+        words = [] if self.task is None else verdicts(self.task)
+        told = {"verdicts": [dataclasses.asdict(one) for one in words]}
+        return {**head, **_plain({**told, **dataclasses.asdict(self)})}
 
 
 def evaluate(  # noqa: PLR0913 - one per choice

@@ -1,44 +1,21 @@
 """An evaluation for the eye: tables of numbers, each with its interval and direction."""
 
 import textwrap
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
+from typing import TypeVar
 
 from rich.console import Console
 from rich.table import Table
 
-from understudy.curator.attacks import (
-    ALL_ROWS,
-    DENSITY,
-    DISTANCE,
-    FULL_LEAK,
-    MARGINALS,
-    NO_LEAK,
-    RELEASE,
-    Attacks,
-    decile,
-)
-from understudy.curator.disclosure import Disclosure
 from understudy.curator.evaluation import Evaluation
-from understudy.curator.fairness import GroupGaps, IndependenceTest
-from understudy.curator.fidelity import Fidelity
-from understudy.curator.result import CONFIDENCE, Direction, Result
-from understudy.curator.tables import REAL, SYNTHETIC
-from understudy.curator.task import GAP, Task
+from understudy.curator.result import Result
+from understudy.curator.told import Cell, tell_evaluation, told
 
-_ARROWS = {
-    Direction.HIGHER: " ↑",
-    Direction.LOWER: " ↓",
-    Direction.ZERO: " →0",
-    Direction.NONE: "",
-}
-
-_FEW_TELLING = 0.5
-
-Cell = str | Result | None
+_Of = TypeVar("_Of")
 
 
-class _Page:
-    """Prints headings, tables and sentences."""
+class _Printed:
+    """Prints headings, tables and sentences; pictures are for pages."""
 
     def __init__(self) -> None:
         self.console = Console(markup=False, highlight=False, emoji=False)
@@ -53,215 +30,24 @@ class _Page:
     def table(
         self, columns: Sequence[str], rows: Iterable[Sequence[Cell]], decimals: int = 3
     ) -> None:
-        """Results with their intervals; why some have no value is said below."""
         table = Table(box=None, pad_edge=False, padding=(0, 1, 0, 0))
         for column in columns:
             table.add_column(column, overflow="fold")
         reasons: dict[str, None] = {}
         for row in rows:
-            table.add_row(*(_told(cell, decimals) for cell in row))
+            table.add_row(*(told(cell, decimals) for cell in row))
             lacking = (c for c in row if isinstance(c, Result) and c.value is None)
             reasons |= dict.fromkeys(cell.note for cell in lacking)
         self.console.print(table)
         for reason in reasons:
             self.say(f"none: {reason}")
 
+    def picture(self, draw: Callable[[_Of], object], of: _Of, caption: str) -> None:
+        """Nothing: pictures are for pages."""
+
 
 def show(evaluation: Evaluation) -> None:
     """Print an evaluation."""
-    page = _Page()
+    page = _Printed()
     page.console.print("Evaluation: INTERNAL, it compares with real rows", style="bold")
-    rows = ", ".join(f"{count:,} {name}" for name, count in evaluation.rows.items())
-    page.say(f"Rows: {rows}. Columns compared: {len(evaluation.columns)}.")
-    page.say(f"In brackets {CONFIDENCE:.0%} intervals; ↑ higher is better, ↓ lower is better.")
-    for note in evaluation.notes:
-        page.say(note)
-    if evaluation.task is not None:
-        _show_task(page, evaluation.task)
-    _show_fidelity(page, evaluation.fidelity)
-    _show_independence(page, evaluation.independence)
-    _show_gaps(page, evaluation.gaps)
-    _show_attacks(page, evaluation.attacks)
-    if evaluation.second_opinion:
-        page.head("A second opinion on attacks")
-        page.table(("", "risk ↓"), [(result.name, result) for result in evaluation.second_opinion])
-    _show_disclosure(page, evaluation.disclosure)
-
-
-def _show_task(page: _Page, task: Task) -> None:
-    positive = "" if task.positive is None else f", positive class {task.positive}"
-    page.head(f"Task: {task.task} of {task.target}{positive}")
-    models = [score.model for score in task.scores if score.trained_on == SYNTHETIC]
-    baseline = next(score for score in task.scores if score.model not in models)
-    by_chance = {result.name: result for result in baseline.results}
-    for model in models:
-        sides = {
-            score.trained_on: {result.name: result for result in score.results}
-            for score in task.scores
-            if score.model == model
-        }
-        page.table(
-            (model, "trained on synthetic", "trained on real", baseline.model),
-            [
-                (_named(ours), ours, sides[REAL].get(name), _short(by_chance.get(name)))
-                for name, ours in sides[SYNTHETIC].items()
-            ],
-        )
-        gap = next(iter(sides.get(GAP, {}).values()), None)
-        if gap is not None and gap.value is not None:
-            page.say(f"Synthetic minus real, {gap.name}: {_told(gap)}.")
-    page.say(f"Read: {task.scores[0].results[0].read}.")
-    for note in task.notes:
-        page.say(note)
-
-
-def _show_fidelity(page: _Page, fidelity: Fidelity) -> None:
-    page.head("Fidelity: how far distributions are apart")
-    lines: list[Sequence[Cell]] = []
-    for one in fidelity.marginals:
-        lines += [
-            (_named(one.distance), one.distance, f"{one.floor:.3g} by chance"),
-            (f"  worst: {', '.join(one.worst)}", one.worst_distance, ""),
-            (_named(one.divergence), one.divergence, f"{one.divergence_floor:.3g} by chance"),
-        ]
-    for moment in fidelity.moments:
-        chance = f"{moment.floor:.3g} by chance"
-        lines.append((_named(moment.difference), moment.difference, chance))
-        if moment.worst:
-            lines.append((f"  worst: {', '.join(moment.worst)}", moment.worst_difference, ""))
-    page.table(("", "value", ""), lines)
-    page.say("Divergences are in nats, moments in the real table's standard deviations.")
-    for note in fidelity.notes:
-        page.say(note)
-
-
-def _show_independence(page: _Page, tests: Sequence[IndependenceTest]) -> None:
-    if not tests:
-        return
-    page.head("Stated independence, in the rows")
-    page.table(
-        ("", "information (nats) ↓", "if it held", "p"),
-        [
-            (
-                f"{test.sentence}, {test.table} rows",
-                test.information,
-                f"{test.expected:.3g}",
-                _p_value(test.p_value),
-            )
-            for test in tests
-        ],
-    )
-    page.say("A small p speaks against the independence; a large one does not prove it.")
-    for test in tests:
-        if test.telling < _FEW_TELLING:
-            page.say(
-                f"Only {test.telling:.0%} of the {test.table} rows can speak against "
-                f"{test.sentence}: in the other strata one side never varies. Give fewer columns, "
-                "or coarser ones."
-            )
-
-
-def _show_gaps(page: _Page, gaps: Sequence[GroupGaps]) -> None:
-    if not gaps:
-        return
-    page.head("How evenly models treat groups")
-    page.table(
-        ("groups", "model, trained on", "demographic parity ↓", "equalized odds ↓"),
-        [(gap.groups, f"{gap.model}, {gap.trained_on}", gap.parity, gap.odds) for gap in gaps],
-    )
-    page.say("Gaps: the largest difference between two groups' rates.")
-
-
-def _show_attacks(page: _Page, attacks: Attacks) -> None:
-    page.head("Membership attacks: can anyone tell who was in the table?")
-    if attacks.strikes:
-        struck = [
-            (
-                attack,
-                group,
-                attacks.of(attack, RELEASE, group),
-                attacks.of(attack, NO_LEAK, group),
-                attacks.of(attack, FULL_LEAK, group),
-            )
-            for attack in (DISTANCE, DENSITY, MARGINALS)
-            for group in (ALL_ROWS, decile(5), decile(10))
-        ]
-        page.say("Advantage over guessing (2·AUC − 1), and p: how often guessing does as well")
-        page.table(
-            ("attack", "rows", "release ↓", "p", "nothing leaks →0", "all leaks"),
-            [
-                (
-                    attack,
-                    group,
-                    ours.advantage,
-                    _p_value(ours.p_value),
-                    none.advantage,
-                    _short(full.advantage),
-                )
-                for attack, group, ours, none, full in struck
-            ],
-            decimals=2,
-        )
-        page.say("Share of members found, at 1 % false alarms")
-        page.table(
-            ("attack", "rows", "release ↓", "nothing leaks", "all leaks"),
-            [
-                (attack, group, ours.found, none.found, _short(full.found))
-                for attack, group, ours, none, full in struck
-            ],
-        )
-        page.say(
-            "Two controls: where nothing leaks, an attack must find about 0; where all leaks, it "
-            "shows the most it can find. Decile 10 holds the rarest rows, decile 5 ordinary ones."
-        )
-    if attacks.ceiling is not None:
-        bound = attacks.ceiling
-        page.say(
-            f"The promise (ε = {bound.epsilon:.4g}, δ = {bound.delta:.3g}) allows an advantage of "
-            f"at most {bound.one_record:.3f} in telling whether one {bound.whom} is in the table, "
-            f"and {bound.swapped:.3f} in telling which of two is, as is measured here."
-        )
-    for note in (*attacks.alarms, *attacks.notes):
-        page.say(note)
-
-
-def _show_disclosure(page: _Page, disclosure: Disclosure) -> None:
-    page.head("Copies and distances: no evidence of privacy")
-    page.table(("", "value"), [(result.name, result) for result in disclosure.results])
-    page.say(disclosure.warning)
-
-
-def _named(result: Result) -> str:
-    return f"{result.name}{_ARROWS[result.direction]}"
-
-
-def _told(cell: Cell, decimals: int = 3) -> str:
-    """A text as it is; a result's value and interval."""
-    if cell is None or isinstance(cell, str):
-        return cell or ""
-    if cell.value is None:
-        return "none"
-    ends = ", ".join(_number(end, decimals) for end in (cell.low, cell.high))
-    return f"{_number(cell.value, decimals)} [{ends}]"
-
-
-def _short(result: Result | None) -> str:
-    return "" if result is None or result.value is None else _number(result.value)
-
-
-def _p_value(p_value: float | None) -> str:
-    return "" if p_value is None else f"{p_value:.3f}"
-
-
-def _number(value: float | None, decimals: int = 3) -> str:
-    """The number for the eye.
-
-    >>> _number(0.12345), _number(-0.0001), _number(123.45), _number(155_000_000.0)
-    ('0.123', '0.000', '123.5', '1.55e8')
-    """
-    if value is None:
-        return ""
-    if abs(value) >= 10_000:  # noqa: PLR2004 - for the eye
-        return f"{value:.2e}".replace("e+0", "e").replace("e+", "e")
-    shown = f"{value:.{decimals if abs(value) < 100 else 1}f}"  # noqa: PLR2004 - the same
-    return shown.lstrip("-") if float(shown) == 0 else shown
+    tell_evaluation(evaluation, page)

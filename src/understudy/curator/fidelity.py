@@ -19,6 +19,7 @@ from understudy.curator.cells import BINS, Cells, Codes, places
 from understudy.curator.moments import MomentErrors, compare_moments
 from understudy.curator.result import Direction, Result, around
 from understudy.curator.row_weights import RowWeights
+from understudy.curator.shares import ColumnShares, column_shares
 from understudy.curator.tables import Tables, Tell, distinct
 from understudy.domain import Clique
 
@@ -68,6 +69,7 @@ class Fidelity:
 
     marginals: tuple[MarginalErrors, ...]
     moments: tuple[MomentErrors, ...]
+    columns: tuple[ColumnShares, ...]
     notes: tuple[str, ...]
 
 
@@ -87,7 +89,8 @@ def judge(tables: Tables, rng: np.random.Generator, tell: Tell = lambda _: None)
         notes.append(f"Numbers were cut at the real rows' quantiles, into about {BINS} bins.")
     if constant:
         notes.append(f"Constant, or never there, and so without moments: {', '.join(constant)}.")
-    return Fidelity(tuple(marginals), tuple(moments), tuple(notes))
+    shares = column_shares(tables, cells)
+    return Fidelity(tuple(marginals), tuple(moments), shares, tuple(notes))
 
 
 @dataclass(frozen=True, eq=False)

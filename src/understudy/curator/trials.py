@@ -1,6 +1,6 @@
 """Rounds of the readers' task: split, train on synthetic and real rows, predict the same rows."""
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -58,8 +58,12 @@ def run_trials(  # noqa: PLR0913, PLR0917 - one per choice
     seeds: int,
     tell: Tell = lambda _: None,
     persons: Persons | None = None,
+    sides: Collection[str] = (SYNTHETIC, REAL),
 ) -> list[Trial]:
-    """Split, train and predict, once per seed; `persons` of the real rows stay together."""
+    """Split, train and predict, once per seed; `persons` of the real rows stay together.
+
+    `sides` are the rows that models are trained on.
+    """
     inputs = Inputs(
         tuple(c.name for c in tables.columns if c.sort.counted and c.name != target.name),
         tuple(c.name for c in tables.columns if not c.sort.counted and c.name != target.name),
@@ -84,6 +88,8 @@ def run_trials(  # noqa: PLR0913, PLR0917 - one per choice
             tell(f"Fitting {model}, round {seed + 1} of {seeds}")
             fit = _Fit(inputs, target, learner, seed)
             for trained_on, rows in ((SYNTHETIC, synthetic), (REAL, split.train)):
+                if trained_on not in sides:
+                    continue
                 key = (model, trained_on)
                 if same_test and trials and not learner.drawn:
                     trial.predictions[key] = trials[0].predictions[key]
