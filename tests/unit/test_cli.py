@@ -41,7 +41,10 @@ from understudy.schema import Schema
 from understudy.schema_files import read_schema, schema_from_toml
 
 HEAVY = ("numpy", "pyarrow", "pandas", "ibis", "duckdb", "rich", "opendp", "dp_accounting")
-COMMANDS = ("demo", "schema", "synthesize", "evaluate", "methods", "budget", "audit", "verify")
+COMMANDS = (
+    *("demo", "schema", "synthesize", "evaluate", "compare", "methods", "budget", "audit"),
+    "verify",
+)
 PROGRAM = Path(sys.executable).with_name("understudy")
 
 
@@ -195,7 +198,12 @@ def test_demo_as_json_is_nothing_but_json():
         "out of bounds",
     }
     assert content["release"]["epsilon"] == 1.0
-    assert content["release"]["files"] == ["certificate.json", "model.json", "synthetic.csv"]
+    assert content["release"]["files"] == [
+        "certificate.json",
+        "model.json",
+        "report.html",
+        "synthetic.csv",
+    ]
     for column in {line["column"] for line in content["compared"]}:
         lines = [line for line in content["compared"] if line["column"] == column]
         assert sum(line["table"] for line in lines) == pytest.approx(1)
@@ -348,7 +356,12 @@ def test_synthesize_from_end_to_end(rows_csv, folder):
     )
     assert done.returncode == 0, done.stderr
     assert present(folder) == ["out", "rows.csv"]
-    assert present(folder / "out") == ["certificate.json", "model.json", "synthetic.csv"]
+    assert present(folder / "out") == [
+        "certificate.json",
+        "model.json",
+        "report.html",
+        "synthetic.csv",
+    ]
     # The promise goes to stdout, steps to stderr.
     words = " ".join(done.stdout.split())
     assert words.startswith("Release: ")
@@ -376,7 +389,7 @@ def test_synthesize_as_json_is_nothing_but_json(rows_csv, schema_toml):
     assert done.stderr == ""
     page = json.loads(done.stdout)
     assert page["folder"] == "rows-release"
-    assert page["files"] == ["certificate.json", "model.json", "synthetic.parquet"]
+    assert page["files"] == ["certificate.json", "model.json", "report.html", "synthetic.parquet"]
     assert page["rows"] == 50
     assert page["columns"] == ["age", "city", "ill"]
     assert page["private"]

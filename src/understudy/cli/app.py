@@ -6,7 +6,17 @@ from typing import Annotated, Any
 import typer
 from typer.core import TyperGroup
 
-from understudy.cli import audit, budget, demo, draft_schema, evaluate, methods, synthesize, verify
+from understudy.cli import (
+    audit,
+    budget,
+    compare,
+    demo,
+    draft_schema,
+    evaluate,
+    methods,
+    synthesize,
+    verify,
+)
 from understudy.cli.exits import BAD_INPUT, CHECK_FAILED, REFUSED_FOR_PRIVACY, STOPPED
 from understudy.errors import BadInput, CheckFailed, UnderstudyError
 
@@ -100,6 +110,7 @@ app.command(name="demo", epilog=_shown(demo.EXAMPLES))(demo.demo)
 app.command(name="schema", epilog=_shown(draft_schema.EXAMPLES))(draft_schema.draft_schema)
 app.command(name="synthesize", epilog=_shown(synthesize.EXAMPLES))(synthesize.synthesize)
 app.command(name="evaluate", epilog=_shown(evaluate.EXAMPLES))(evaluate.evaluate)
+app.command(name="compare", epilog=_shown(compare.EXAMPLES))(compare.compare)
 app.command(name="methods", epilog=_shown(methods.EXAMPLES))(methods.methods)
 app.command(name="budget", epilog=_shown(budget.EXAMPLES))(budget.budget)
 app.command(name="audit", epilog=_shown(audit.EXAMPLES))(audit.audit)
