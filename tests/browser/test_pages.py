@@ -1,0 +1,168 @@
+"""Pages in a real browser: nothing is asked for, nothing complains, nothing sticks out."""
+
+import json
+import re
+import stat
+
+import numpy as np
+import pyarrow as pa
+import pytest
+
+from helpers.browser import CHROMIUM, chromium
+from understudy.curator.evaluation import Learner, evaluate
+from understudy.curator.evaluation_page import evaluation_page
+from understudy.experiments.compare.compare import compare
+from understudy.experiments.compare.plan import Plan
+from understudy.pipeline import synthesize
+from understudy.privacy.noise import SeededForTests
+
+pytestmark = [
+    pytest.mark.skipif(CHROMIUM is None, reason="no Chromium here (Debian: chromium)"),
+    # One browser for all of them.
+    pytest.mark.xdist_group("browser"),
+]
+SIZES = {"desktop": 1100, "phone": 360}
+MOST_BYTES = 2 * 10**6
+
+
+def small(rng, rows):
+    sex = rng.choice(["f", "m"], rows)
+    age = rng.integers(18, 90, rows)
+    ill = np.where(rng.random(rows) < age / 120, "yes", "no")
+    return {"sex": sex, "age": age, "ill": ill}, "ill"
+
+
+def wide(rng, rows):
+    common = rng.integers(0, 3, rows)
+    columns = {
+        f"a rather long column name {k}": (common * (rng.random(rows) < 0.7) + k) % 4
+        for k in range(59)
+    }
+    return {**columns, "outcome": np.where(common == 2, "yes", "no")}, "outcome"
+
+
+def number(rng, rows):
+    size = rng.uniform(20, 200, rows)
+    price = size * 3 + rng.normal(0, 40, rows)
+    town = rng.choice([f"<b>Town</b> & co {k}" for k in range(5)], rows)
+    return {"size": size.round(1), "town": town, "price": price.round(2)}, "price"
+
+
+def many_classes(rng, rows):
+    kind = rng.integers(0, 12, rows)
+    weight = kind * 10 + rng.normal(0, 8, rows)
+    return {"weight": weight.round(), "kind": [f"species {k:02}" for k in kind]}, "kind"
+
+
+TABLES = {"3 columns": small, "60 columns": wide, "a number": number, "12 classes": many_classes}
+
+
+@pytest.fixture(scope="module")
+def browser():
+    with chromium() as running:
+        yield running
+
+
+@pytest.fixture(scope="module", params=TABLES)
+def pages(request, tmp_path_factory):
+    """A release folder and its evaluation, of one of the tables."""
+    folder = tmp_path_factory.mktemp("pages")
+    columns, target = TABLES[request.param](np.random.default_rng(0), 1200)
+    table = pa.table(columns)
+    real, test = table.slice(0, 900), table.slice(900)
+    release = synthesize(real, target=target, epsilon=8.0, seed=1, delta=1e-5)
+    release.save(folder / "release")
+    judged = evaluate(real, release, target=target, test=test, seeds=1, learners=[Learner.LOGISTIC])
+    (folder / "evaluation.html").write_text(evaluation_page(judged))
+    (folder / "evaluation.json").write_text(json.dumps(judged.to_json()))
+    return folder
+
+
+def check(browser, path):
+    assert path.stat().st_size < MOST_BYTES
+    for width in SIZES.values():
+        for dark in (False, True):
+            browser.open(path, width=width, dark=dark)
+            assert browser.complaints == []
+            assert browser.requests == [path.absolute().as_uri()]
+            assert browser.overflow <= 0
+    assert browser.printed().startswith(b"%PDF")
+
+
+def test_the_report_tells_what_the_certificate_says(browser, pages):
+    path = pages / "release" / "report.html"
+    check(browser, path)
+    certificate = json.loads((pages / "release" / "certificate.json").read_text())
+    assert float(browser.text("#epsilon")) == certificate["promise"]["epsilon"]
+    assert float(browser.text("#delta")) == certificate["promise"]["delta"]
+    assert browser.text("#unit") == certificate["promise"]["unit"]
+    rows = (pages / "release" / "synthetic.csv").read_text().count("\n") - 1
+    assert int(browser.text("#rows").replace(",", "")) == rows
+    shares = browser.look(
+        "[...document.querySelectorAll('.stack span')].map(s => s.getBoundingClientRect().width)"
+    )
+    whole = browser.look("document.querySelector('.stack').getBoundingClientRect().width")
+    assert sum(shares) == pytest.approx(whole, rel=0.02)
+    assert "<b>" not in browser.look("document.body.innerHTML").replace("&lt;b&gt;", "")
+
+
+def test_the_evaluation_tells_what_its_json_says(browser, pages):
+    path = pages / "evaluation.html"
+    check(browser, path)
+    content = json.loads((pages / "evaluation.json").read_text())
+    assert "INTERNAL" in browser.text(".banner")
+    text = browser.look("document.body.innerText")
+    (verdict,) = content["verdicts"]
+    assert f"{verdict['score']} of {verdict['synthetic']:.3f}" in text
+    assert f"keeps {verdict['kept']:.0%}" in text
+    shown = {
+        row[0]: row[1]
+        for row in browser.look(
+            "[...document.querySelectorAll('tr')].map(r => [...r.children].map(c => c.innerText))"
+        )
+    }
+    ours = next(s for s in content["task"]["scores"] if s["trained_on"] == "synthetic")
+    for result in ours["results"]:
+        if result["value"] is not None and abs(result["value"]) < 100:
+            row = next(cell for name, cell in shown.items() if name.startswith(result["name"]))
+            assert float(re.match(r"-?[\d.]+", row)[0]) == pytest.approx(result["value"], abs=6e-4)
+
+
+def test_the_comparison_shows_each_cell(browser, tmp_path):
+    columns, target = small(np.random.default_rng(0), 600)
+    lines = [",".join(map(str, row)) for row in zip(*columns.values(), strict=True)]
+    data = tmp_path / "rows.csv"
+    data.write_text("\n".join([",".join(columns), *lines]) + "\n")
+    plan = Plan(
+        data=str(data),
+        data_hash="",
+        target=target,
+        methods=("independent", "mst"),
+        epsilons=(2.0, 8.0),
+        seeds=2,
+        delta=1e-5,
+        learners=("logistic",),
+        schema=None,
+        text_encoding="utf-8",
+        version="0",
+    )
+    found = compare(plan, tmp_path / "out")
+    path = tmp_path / "out" / "comparison.html"
+    assert stat.S_IMODE(path.stat().st_mode) == 0o600
+    check(browser, path)
+    assert browser.look("document.querySelectorAll('svg circle').length") == 4
+    text = browser.look("document.body.innerText")
+    for line in found.lines:
+        if line.score == "ROC-AUC":
+            assert f"{line.mean:.3f}" in text
+
+
+def test_a_release_without_promise_says_so_first(browser, tmp_path):
+    columns, target = small(np.random.default_rng(0), 300)
+    release = synthesize(
+        pa.table(columns), target=target, epsilon=1.0, delta=1e-5, source=SeededForTests(0)
+    )
+    release.save(tmp_path / "release")
+    browser.open(tmp_path / "release" / "report.html")
+    assert browser.text(".banner").startswith("NOT PRIVATE")
+    assert browser.text("#epsilon") == "no limit"
