@@ -187,4 +187,5 @@ def test_what_compares_with_rows_is_imported_by_the_command_line_alone():
         "cli/evaluate.py",
         "experiments/compare/cell.py",
         "experiments/compare/plan.py",
+        "experiments/compare/summary.py",
     }

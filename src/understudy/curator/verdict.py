@@ -13,7 +13,8 @@ _WORDS = (
     (0.5, "weak: for exploring, and not for use"),
     (float("-inf"), "not fit for this task"),
 )
-_MAIN = ("ROC-AUC", "R²")
+MAIN_SCORES = ("ROC-AUC", "R²")
+"""The score that verdicts and pictures go by, whichever there is."""
 
 
 @dataclass(frozen=True)
@@ -47,7 +48,7 @@ def verdicts(task: Task) -> list[Verdict]:
     baseline = next(score for score in task.scores if score.model not in models)
     found = []
     for model in models:
-        ours, theirs = (_main(task.of(model, side).results) for side in (SYNTHETIC, REAL))
+        ours, theirs = (main_score(task.of(model, side).results) for side in (SYNTHETIC, REAL))
         chance = None if theirs is None else _named(baseline.results, theirs.name)
         if ours is None or theirs is None or chance is None:
             continue
@@ -57,7 +58,8 @@ def verdicts(task: Task) -> list[Verdict]:
 
 def main_score(results: Sequence[Result]) -> Result | None:
     """The score that verdicts go by."""
-    return _main(results)
+    found = (one for name in MAIN_SCORES for one in results if one.name == name)
+    return next((one for one in found if one.value is not None), None)
 
 
 def _verdict(model: str, ours: Result, theirs: Result, chance: Result) -> Verdict:
@@ -70,11 +72,6 @@ def _verdict(model: str, ours: Result, theirs: Result, chance: Result) -> Verdic
     )
     word = next(word for least, word in _WORDS if kept >= least)
     return Verdict(*told, kept, low, high, word)
-
-
-def _main(results: Sequence[Result]) -> Result | None:
-    found = (one for name in _MAIN for one in results if one.name == name)
-    return next((one for one in found if one.value is not None), None)
 
 
 def _named(results: Sequence[Result], name: str) -> Result | None:

@@ -7,12 +7,10 @@ from typing import Any
 
 import numpy as np
 
+from understudy.curator.verdict import MAIN_SCORES
 from understudy.experiments.compare.cell import Outcome
 from understudy.experiments.compare.plan import REAL, Plan
 from understudy.privacy.budget import epsilon_of_rho
-
-MAIN = ("ROC-AUC", "R²")
-"""The score that pictures show, whichever there is."""
 
 
 @dataclass(frozen=True)
@@ -52,7 +50,7 @@ class Comparison:
     def main_score(self, model: str) -> str | None:
         """The score that pictures of this model show."""
         there = {line.score for line in self.lines if line.model == model}
-        return next((name for name in MAIN if name in there), None)
+        return next((name for name in MAIN_SCORES if name in there), None)
 
     @property
     def models(self) -> tuple[str, ...]:
