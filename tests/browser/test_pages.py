@@ -16,11 +16,7 @@ from understudy.experiments.compare.plan import Plan
 from understudy.pipeline import synthesize
 from understudy.privacy.noise import SeededForTests
 
-pytestmark = [
-    pytest.mark.skipif(CHROMIUM is None, reason="no Chromium here (Debian: chromium)"),
-    # One browser for all of them.
-    pytest.mark.xdist_group("browser"),
-]
+pytestmark = pytest.mark.skipif(CHROMIUM is None, reason="no Chromium here (Debian: chromium)")
 SIZES = {"desktop": 1100, "phone": 360}
 MOST_BYTES = 2 * 10**6
 
@@ -63,11 +59,8 @@ def browser():
         yield running
 
 
-@pytest.fixture(scope="module", params=TABLES)
-def pages(request, tmp_path_factory):
-    """A release folder and its evaluation, of one of the tables."""
-    folder = tmp_path_factory.mktemp("pages")
-    columns, target = TABLES[request.param](np.random.default_rng(0), 1200)
+def make_pages(folder, columns, target):
+    """A release and its evaluation."""
     table = pa.table(columns)
     real, test = table.slice(0, 900), table.slice(900)
     release = synthesize(real, target=target, epsilon=8.0, seed=1, delta=1e-5)
@@ -75,7 +68,6 @@ def pages(request, tmp_path_factory):
     judged = evaluate(real, release, target=target, test=test, seeds=1, learners=[Learner.LOGISTIC])
     (folder / "evaluation.html").write_text(evaluation_page(judged))
     (folder / "evaluation.json").write_text(json.dumps(judged.to_json()))
-    return folder
 
 
 def check(browser, path):
@@ -89,7 +81,15 @@ def check(browser, path):
     assert browser.printed().startswith(b"%PDF")
 
 
-def test_the_report_tells_what_the_certificate_says(browser, pages):
+@pytest.mark.parametrize("table", TABLES)
+def test_pages_tell_what_the_files_beside_them_say(browser, tmp_path, table):
+    columns, target = TABLES[table](np.random.default_rng(0), 1200)
+    make_pages(tmp_path, columns, target)
+    look_at_the_report(browser, tmp_path)
+    look_at_the_evaluation(browser, tmp_path)
+
+
+def look_at_the_report(browser, pages):
     path = pages / "release" / "report.html"
     check(browser, path)
     certificate = json.loads((pages / "release" / "certificate.json").read_text())
@@ -106,7 +106,7 @@ def test_the_report_tells_what_the_certificate_says(browser, pages):
     assert "<b>" not in browser.look("document.body.innerHTML").replace("&lt;b&gt;", "")
 
 
-def test_the_evaluation_tells_what_its_json_says(browser, pages):
+def look_at_the_evaluation(browser, pages):
     path = pages / "evaluation.html"
     check(browser, path)
     content = json.loads((pages / "evaluation.json").read_text())
