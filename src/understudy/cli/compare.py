@@ -6,6 +6,7 @@ from typing import Annotated
 
 import typer
 
+from understudy.cli.exits import STOPPED
 from understudy.cli.options import AsJson, Data, TextEncoding, names_between_commas
 from understudy.errors import BadInput
 
@@ -72,8 +73,12 @@ def compare(  # noqa: PLR0913 - one per option
         text_encoding=text_encoding,
         version=version("understudy"),
     )
-    with told_steps(quiet=as_json) as tell:
-        comparison = run(plan, out, jobs=jobs, tell=tell)
+    try:
+        with told_steps(quiet=as_json) as tell:
+            comparison = run(plan, out, jobs=jobs, tell=tell)
+    except KeyboardInterrupt:
+        typer.echo(f"Stopped. What is done is kept in {out}: the same command goes on.", err=True)
+        raise typer.Exit(STOPPED) from None
     if as_json:
         typer.echo(json.dumps(comparison.to_json(), indent=2, ensure_ascii=False))
     else:

@@ -18,7 +18,7 @@ from understudy.curator.tables import SYNTHETIC
 from understudy.curator.target import Target
 from understudy.curator.task import judge
 from understudy.curator.trials import BASELINE, run_trials
-from understudy.errors import UnderstudyError
+from understudy.errors import UnderstudyError, UnknownColumn
 from understudy.experiments.compare.plan import Cell, Plan
 from understudy.pipeline import synthesize
 from understudy.schema_files import schema_from_toml
@@ -98,6 +98,13 @@ def run_cell(plan: Plan, cell: Cell) -> Outcome:
     return Outcome(
         cell.method, cell.epsilon, cell.seed, scores, seconds, str(spent), str(spent_delta)
     )
+
+
+def check_target(plan: Plan) -> None:
+    """Refuse a target that the table lacks, before any cell fails by it."""
+    names = _rows(plan.data, plan.text_encoding).column_names
+    if plan.target not in names:
+        raise UnknownColumn(plan.target, names)
 
 
 def be_one_of_several() -> None:

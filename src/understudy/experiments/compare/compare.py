@@ -8,7 +8,7 @@ from multiprocessing import get_context
 from pathlib import Path
 
 from understudy.errors import BadInput
-from understudy.experiments.compare.cell import Outcome, be_one_of_several, run_cell
+from understudy.experiments.compare.cell import Outcome, be_one_of_several, check_target, run_cell
 from understudy.experiments.compare.page import comparison_page
 from understudy.experiments.compare.plan import Cell, Plan
 from understudy.experiments.compare.store import Store
@@ -25,6 +25,7 @@ def compare(plan: Plan, folder: Path, *, jobs: int = 1, tell: Tell = lambda _: N
     if jobs < 1:
         msg = f"{jobs} processes; take at least one."
         raise BadInput(msg)
+    check_target(plan)
     store = Store(folder, plan)
     done = store.done()
     todo = [cell for cell in plan.cells if cell not in done]

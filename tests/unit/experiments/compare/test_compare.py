@@ -108,6 +108,22 @@ def test_what_a_method_refuses_is_its_outcome(data):
     assert one.scores == {}
 
 
+def test_a_target_that_is_not_there_is_refused_first(data, tmp_path):
+    with pytest.raises(BadInput, match=r"There is no column 'il'\. Did you mean 'ill'"):
+        compare(planned(data, target="il"), tmp_path / "out")
+    assert not (tmp_path / "out").exists()
+
+
+def test_who_stops_it_is_told_how_to_go_on(data, tmp_path, monkeypatch):
+    def stop(*_, **__):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(compare_module, "run_cell", stop)
+    done = run(data, "--target", "ill", "--out", tmp_path / "out")
+    assert done.exit_code == 130
+    assert "the same command goes on" in done.stderr
+
+
 def test_finished_cells_are_not_run_again(data, tmp_path, monkeypatch):
     ran = []
 
