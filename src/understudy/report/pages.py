@@ -38,14 +38,16 @@ def rendered(
 def percent(share: float) -> str:
     """A share for the eye.
 
-    >>> [percent(share) for share in (0.5, 0.034, 0.0004, 0.0, 1e-7, 0.9996)]
-    ['50 %', '3.4 %', '0.04 %', '0 %', '< 0.01 %', '> 99.9 %']
+    >>> [percent(share) for share in (0.5, 0.034, 0.0004, 0.0, 1e-7, 0.996, 0.9996, 1.0)]
+    ['50 %', '3.4 %', '0.04 %', '0 %', '< 0.01 %', '99.6 %', '> 99.9 %', '100 %']
     """
+    if 0.99 < share < 1:  # noqa: PLR2004 - would round to all
+        return f"{100 * share:.1f} %" if share < 0.9995 else "> 99.9 %"  # noqa: PLR2004 - as above
     for most, decimals in ((0.001, 2), (0.1, 1)):
         if 0 < share < most:
             shown = f"{100 * share:.{decimals}f} %"
             return shown if float(shown[:-2]) else "< 0.01 %"
-    return "> 99.9 %" if 0.995 <= share < 1 else f"{100 * share:.0f} %"  # noqa: PLR2004 - rounds up
+    return f"{100 * share:.0f} %"
 
 
 def plain(value: float) -> str:

@@ -13,7 +13,7 @@ from understudy.privacy.certificate import Certificate
 from understudy.report.bought import Purchase, by_purpose, purchases
 from understudy.report.columns import Codes, ShownColumn, shown_columns
 from understudy.report.pages import rendered
-from understudy.report.structure import Structure, picture
+from understudy.report.structure import MOST_DRAWN, Structure, picture
 from understudy.schema import Schema
 
 _PRIORS = (0.001, 0.01, 0.1, 0.5)
@@ -103,6 +103,7 @@ def write_report(told: Report, sink: IO[bytes]) -> None:
         report=told,
         purposes=by_purpose(told.bought),
         structure=picture(told.structure) if told.structure.edges else None,
+        drawn=MOST_DRAWN,
         unlisted=[c.name for c in told.schema.coded[len(told.columns) :]],
     )
     sink.write(page.encode())

@@ -17,6 +17,8 @@ _LEAST_ACROSS, _DOWN, _MARGIN = 110.0, 26.0, 18.0
 _LETTER = 7.5
 """About the width of a letter."""
 _LONGEST_NAME = 24
+MOST_DRAWN = 300
+"""Of more columns, those nearest to the root are drawn."""
 _MOST_CROSSING = 200
 """More lines across the tree than this nobody can follow."""
 
@@ -65,7 +67,11 @@ def picture(structure: Structure) -> Markup:
     """The structure, the root at the left; thicker lines for stronger dependence."""
     parents = _tree(structure)
     where = _places(parents, structure.root)
-    strength = dict(zip(structure.edges, structure.strength, strict=True))
+    strength = {
+        edge: strong
+        for edge, strong in zip(structure.edges, structure.strength, strict=True)
+        if where.keys() >= {*edge}
+    }
     lines: list[Markup] = []
     crossing: list[Markup] = []
     for edge, strong in strength.items():
@@ -111,14 +117,14 @@ def _tree(structure: Structure) -> dict[str, str | None]:
         near.setdefault(b, []).append((-strong, a))
     parents: dict[str, str | None] = {}
     for start in (structure.root, *structure.columns):
-        if start in parents or start not in near:
+        if start in parents or start not in near or len(parents) >= MOST_DRAWN:
             continue
         parents[start] = None
         queue = deque([start])
         while queue:
             name = queue.popleft()
             for _, other in sorted(near[name]):
-                if other not in parents:
+                if other not in parents and len(parents) < MOST_DRAWN:
                     parents[other] = name
                     queue.append(other)
     return parents
@@ -130,24 +136,24 @@ def _places(parents: dict[str, str | None], root: str) -> dict[str, tuple[float,
     for name, parent in parents.items():
         children.setdefault(parent, []).append(name)
     across = max(_LEAST_ACROSS, 40 + _LETTER * max((len(_cut(n)) for n in parents), default=0))
-    where: dict[str, tuple[float, float]] = {}
+    depth: dict[str, int] = {}
+    order: list[str] = []
+    todo = sorted(children.get(None, []), key=lambda name: name == root)
+    while todo:  # not by recursion, for a chain may be long
+        name = todo.pop()
+        parent = parents[name]
+        depth[name] = 0 if parent is None else depth[parent] + 1
+        order.append(name)
+        todo += reversed(children.get(name, []))
+    down: dict[str, float] = {}
     lowest = _MARGIN
-
-    def put(name: str, depth: int) -> float:
-        nonlocal lowest
+    for name in order:
         if name not in children:
-            y, lowest = lowest, lowest + _DOWN
-        else:
-            ys = [put(child, depth + 1) for child in children[name]]
-            # A name would lie on the line to an only child.
-            y = (ys[0] + ys[-1]) / 2
-        where[name] = (_MARGIN + depth * across, y)
-        return y
-
-    starts = children.get(None, [])
-    for start in sorted(starts, key=lambda name: name != root):
-        put(start, 0)
-    return where
+            down[name], lowest = lowest, lowest + _DOWN
+    for name in reversed(order):
+        if name in children:
+            down[name] = (down[children[name][0]] + down[children[name][-1]]) / 2
+    return {name: (_MARGIN + depth[name] * across, down[name]) for name in order}
 
 
 def _dependence(domain: Domain, edge: Sequence[str], codes: Codes) -> float:

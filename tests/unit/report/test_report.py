@@ -1,5 +1,6 @@
 """The publishable page, from what a release holds."""
 
+import itertools
 import math
 from fractions import Fraction
 
@@ -170,6 +171,16 @@ def test_columns_do_not_lie_on_each_other():
     for one, (x, y) in where.items():
         for other, (left, up) in where.items():
             assert one == other or x != left or abs(y - up) >= 20
+
+
+def test_a_long_chain_is_drawn_as_far_as_it_can_be_seen():
+    names = [f"c{k:04}" for k in range(1500)]
+    cliques = list(itertools.pairwise(names))
+    drawn = dict.fromkeys(names, np.zeros(3, np.uint8))
+    structure = Structure.of(Domain.of(dict.fromkeys(names, 2)), cliques, drawn, "c0000")
+    shown = str(picture(structure))
+    assert shown.count("<circle") == 300
+    assert shown.count("<path") == 299
 
 
 def test_text_is_escaped_wherever_it_stands():
