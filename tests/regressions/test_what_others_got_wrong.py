@@ -513,7 +513,7 @@ def test_no_release_ledger_or_page_holds_a_raw_number_or_a_rare_text(method, amo
         spoken += CliRunner().invoke(app, ["verify", out, *more[2:]]).output
         spoken += CliRunner().invoke(app, ["budget", str(ledger), *more[2:]]).output
     files = sorted(found for found in Path(tmp_path).rglob("*") if found.is_file())
-    assert len(files) == 7
+    assert len(files) == 9
     content = b"\n".join([*(file.read_bytes() for file in files), spoken.encode()])
     assert b'"amount"' in content
     for secret in (str(AMOUNT), f"{AMOUNT:,}", REMARK, "Quittenschnaps"):

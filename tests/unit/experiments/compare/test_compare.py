@@ -227,7 +227,7 @@ def test_who_is_killed_goes_on(data, tmp_path):
     command = [
         *(sys.executable, "-c", "from understudy.cli import main; main()", "compare", str(data)),
         *("--target", "ill", "--methods", "independent", "--epsilon", "2,4,8"),
-        *("--models", "logistic", "--seeds", "3", "--jobs", "2", "--out", str(out)),
+        *("--models", "logistic", "--seeds", "3", "--out", str(out)),
     ]
     process = subprocess.Popen(command, stderr=subprocess.DEVNULL, start_new_session=True)
     end = time.monotonic() + 60
