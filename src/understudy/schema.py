@@ -41,6 +41,12 @@ class Schema:
         ):
             msg = f"The bound on rows is {self.rows_bound}; it must be a whole number, at least 1."
             raise SchemaError(msg)
+        try:
+            # A plain word would be no member, and what was read off the data pass for declared.
+            object.__setattr__(self, "rows_source", Source(self.rows_source))
+        except ValueError:
+            msg = f"The source of the bound on rows is unknown; use one of {listed(Source)}."
+            raise SchemaError(msg) from None
 
     @cached_property
     def names(self) -> tuple[str, ...]:

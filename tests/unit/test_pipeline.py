@@ -437,6 +437,7 @@ def test_one_unreviewed_fact_is_enough(table):
     for columns, source in (
         ((*SCHEMA.columns[:-1], replace(SCHEMA["ill"], source=Source.DATA)), Source.DECLARED),
         (SCHEMA.columns, Source.DATA),
+        (SCHEMA.columns, "data"),
     ):
         schema = Schema(columns, rows_bound=10**5, rows_source=source)
         with pytest.raises(PrivacyRefused, match="read off the data"):

@@ -161,3 +161,10 @@ def test_a_schema_describes_exactly_the_columns_that_are_there():
         schema.check_names(["a", "c"])
     with pytest.raises(SchemaError, match=r"does not mention: c\..*found out.*drop"):
         schema.check_names(["a", "b", "c"])
+
+
+def test_who_states_the_bound_on_rows_may_be_a_plain_word():
+    columns = (Column(name="x", kind=Kind.BOOLEAN, null=False),)
+    assert Schema(columns, rows_bound=9, rows_source="data").rows_source is Source.DATA
+    with pytest.raises(SchemaError, match="source of the bound on rows is unknown"):
+        Schema(columns, rows_bound=9, rows_source="hearsay")
