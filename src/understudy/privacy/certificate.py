@@ -16,7 +16,7 @@ from understudy.privacy.account import Entry
 from understudy.privacy.accountant import cost, delta, total_cost, total_delta, total_epsilon
 from understudy.privacy.budget import Budget
 from understudy.privacy.events import Event, Reveal, event_from_json, event_to_json
-from understudy.privacy.promise import promise
+from understudy.privacy.promise import at_most, promise
 from understudy.privacy.spelling import digest, spelled
 
 FORMAT = "understudy certificate 1"
@@ -96,7 +96,8 @@ class Certificate:
     def __str__(self) -> str:
         if self.not_private:
             return f"{NOT_PRIVATE}: {'; '.join(self.not_private)}"
-        return f"epsilon {self.epsilon:.4g} at delta {self.delta:.4g}, for {self.unit}"
+        bounds = f"epsilon {at_most(self.epsilon, 4)} at delta {at_most(self.delta, 4)}"
+        return f"{bounds}, for {self.unit}"
 
     def with_files(self, hashes: Mapping[str, str]) -> "Certificate":
         """The certificate of a release that consists of files with these hashes."""

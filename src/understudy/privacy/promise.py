@@ -2,10 +2,13 @@
 
 import math
 from collections.abc import Sequence
+from decimal import ROUND_CEILING, Context, Decimal
+
+from understudy.privacy.unit import Replacement
 
 _WEAK = 10.0
 """From here on the odds say little; people should know."""
-_LARGEST_FACTOR = 1000.0
+_MANY, _COUNTLESS = 1000, 10**15
 
 
 def promise(epsilon: float, delta: float, unit: str, not_private: Sequence[str]) -> list[str]:
@@ -17,9 +20,9 @@ def promise(epsilon: float, delta: float, unit: str, not_private: Sequence[str])
             "Treat it like the private table itself.",
         ]
     lines = [
-        f"Differentially private: epsilon {epsilon:.4g}, delta {delta:.4g}.",
+        f"Differentially private: epsilon {at_most(epsilon, 4)}, delta {at_most(delta, 4)}.",
         f"Protected: {unit}.",
-        f"In odds: {odds(epsilon, delta)}",
+        *odds(epsilon, delta, unit),
     ]
     if epsilon >= _WEAK:
         lines.append(
@@ -29,18 +32,63 @@ def promise(epsilon: float, delta: float, unit: str, not_private: Sequence[str])
     return lines
 
 
-def odds(epsilon: float, delta: float) -> str:
+def odds(epsilon: float, delta: float, unit: str) -> list[str]:
     """An ε as what it does to somebody's odds.
 
-    >>> print(odds(1.0, 1e-9))
-    whoever guesses whether this was in the table, from the release and everything else they \
-know, has at most 2.72 times the odds that they would have without the release, up to a slack of \
-1e-09 in probability.
+    Whether a record is there is one step between neighbours. What it holds is one step where
+    records are replaced; where they come and go it is two, for one goes and another comes.
+
+    >>> for line in odds(1.0, 1e-9, "one record, added or removed"):
+    ...     print(line)
+    In odds: somebody who knows all the rest of the table, and guesses whether this was in it, has \
+with the release at most 2.72 times the odds that they have without it, but for a chance of 1e-09, \
+for which nothing is promised.
+    Guessing what this holds, where it was in the table: at most 7.39 times, but for a chance of \
+3.72e-09.
     """
-    exact = math.exp(min(epsilon, 700.0))
-    factor = f"{exact:.3g}" if exact < _LARGEST_FACTOR else "more than 1,000"
-    return (
-        "whoever guesses whether this was in the table, from the release and everything else they "
-        f"know, has at most {factor} times the odds that they would have without the release, up "
-        f"to a slack of {delta:.3g} in probability."
+    replaced = replaces(unit)
+    guess = "what this holds" if replaced else "whether this was in it"
+    first = (
+        f"In odds: somebody who knows all the rest of the table, and guesses {guess}, has with the "
+        f"release at most {at_most(_factor(epsilon))} times the odds that they have without it, "
+        f"but for a chance of {at_most(delta)}, for which nothing is promised."
     )
+    if replaced:
+        return [first]
+    chance = Decimal(repr(delta)) * (1 + _factor(epsilon))
+    bound = f"at most {at_most(_factor(2 * epsilon))} times, but for a chance of {at_most(chance)}."
+    second = bound if chance < 1 else "nothing is promised."
+    return [first, f"Guessing what this holds, where it was in the table: {second}"]
+
+
+def surest(before: float, epsilon: float) -> float:
+    """How likely somebody may hold it afterwards, at most, whom one step of ε makes surer.
+
+    >>> round(surest(0.1, 1.0), 4)
+    0.232
+    """
+    after = before / (before + (1 - before) * math.exp(-epsilon))
+    return min(1.0, math.nextafter(after, 1.0))
+
+
+def replaces(unit: str) -> bool:
+    """Whether records are replaced; of other units, they come and go."""
+    return unit == str(Replacement())
+
+
+def at_most(value: float | Decimal, digits: int = 3) -> str:
+    """A bound for the eye: to so many digits, and never rounded down.
+
+    >>> [at_most(value) for value in (2.7181, 0.1, 1e-9, 148.4, 999.5, 2980.957)]
+    ['2.72', '0.1', '1e-09', '149', '1,000', '2,981']
+    """
+    exact = value if isinstance(value, Decimal) else Decimal(repr(value))
+    rounded = Context(prec=digits, rounding=ROUND_CEILING).create_decimal(exact)
+    if rounded < _MANY:
+        return f"{float(rounded):.{digits}g}"
+    return f"{math.ceil(exact):,}" if exact < _COUNTLESS else f"{rounded:.{digits - 1}e}"
+
+
+def _factor(epsilon: float) -> Decimal:
+    """By how much odds may change: e^ε, however large."""
+    return Decimal(epsilon).exp()
