@@ -1,12 +1,13 @@
 """Scores against ε: one line for each method, with intervals, and what real rows reach."""
 
 import math
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from markupsafe import Markup
 
-from understudy.report.dots import Rule, ticks
+from understudy.report.dots import Rule
+from understudy.report.scale import Scale
 from understudy.report.svg import drawing, element
 
 _LEFT, _TOP, _WIDTH, _HEIGHT = 52.0, 16.0, 470.0, 270.0
@@ -32,36 +33,48 @@ class Series:
     name: str
     points: tuple[Point, ...]
 
+    @property
+    def known(self) -> tuple[Point, ...]:
+        """Those that have a place."""
+        return tuple(point for point in self.points if math.isfinite(point.value))
+
+
+@dataclass(frozen=True)
+class Doublings:
+    """A scale on which doubling is a step."""
+
+    first: float
+    last: float
+
+    @classmethod
+    def of(cls, epsilons: Sequence[float]) -> "Doublings":
+        """A scale from the least to the greatest; any, where there are none."""
+        ends = (epsilons[0], epsilons[-1]) if epsilons else (1.0, 1.0)
+        return cls(math.log(ends[0]), math.log(ends[1]))
+
+    def place(self, epsilon: float) -> float:
+        """Where an ε lies."""
+        wide = self.last - self.first
+        share = (math.log(epsilon) - self.first) / wide if wide > 0 else 0.5
+        return _LEFT + 16 + (_WIDTH - 32) * share
+
 
 def frontier(series: Sequence[Series], rules: Sequence[Rule], about: str) -> Markup:
     """The lines; ε on a scale where doubling is a step."""
-    points = [point for one in series for point in one.points]
+    points = [point for one in series for point in one.known]
     ends = [end for point in points for end in (point.low, point.high)] + [r.at for r in rules]
-    low, high = min(ends), max(ends)
-    margin = (high - low or 1.0) * 0.06
-    low, high = low - margin, high + margin
+    down = Scale.around(ends, _TOP + _HEIGHT, _TOP)
     epsilons = sorted({point.epsilon for point in points})
-    first, last = math.log(epsilons[0]), math.log(epsilons[-1])
-
-    def across(epsilon: float) -> float:
-        share = (math.log(epsilon) - first) / (last - first) if last > first else 0.5
-        return _LEFT + 16 + (_WIDTH - 32) * share
-
-    def down(value: float) -> float:
-        return _TOP + _HEIGHT * (high - value) / (high - low)
-
+    across = Doublings.of(epsilons)
     drawn = []
-    for tick in ticks(low, high, 6):
-        y = down(tick)
+    for y, label in down.marks(6):
         drawn.append(element("line", x1=_LEFT, x2=_LEFT + _WIDTH, y1=y, y2=y, class_="axis"))
-        drawn.append(
-            element("text", f"{tick:g}", x=_LEFT - 6, y=y + 4, text_anchor="end", class_="note")
-        )
+        drawn.append(element("text", label, x=_LEFT - 6, y=y + 4, text_anchor="end", class_="note"))
     drawn += [
         element(
             "text",
             f"{epsilon:g}",
-            x=across(epsilon),
+            x=across.place(epsilon),
             y=_TOP + _HEIGHT + 18,
             text_anchor="middle",
             class_="note",
@@ -79,7 +92,7 @@ def frontier(series: Sequence[Series], rules: Sequence[Rule], about: str) -> Mar
         )
     )
     for rule in rules:
-        y = down(rule.at)
+        y = down.place(rule.at)
         drawn.append(element("line", x1=_LEFT, x2=_LEFT + _WIDTH, y1=y, y2=y, class_="rule"))
         drawn.append(element("text", rule.label, x=_LEFT + 4, y=y - 6, class_="note halo"))
     for place, one in enumerate(series):
@@ -92,30 +105,40 @@ def _line(
     one: Series,
     place: int,
     of: int,
-    across: Callable[[float], float],
-    down: Callable[[float], float],
+    across: Doublings,
+    down: Scale,
 ) -> Iterator[Markup]:
     """A line with its own hue and dashes, named at its right end; intervals side by side."""
     hue, dashes = _HUES[place % len(_HUES)], _DASHES[(place + place // len(_HUES)) % len(_DASHES)]
     aside = 5.0 * (place - (of - 1) / 2)
-    points = sorted(one.points, key=lambda point: point.epsilon)
-    path = " L ".join(f"{across(p.epsilon) + aside:.1f} {down(p.value):.1f}" for p in points)
+    points = sorted(one.known, key=lambda point: point.epsilon)
+    if not points:
+        return
+    path = " L ".join(
+        f"{across.place(p.epsilon) + aside:.1f} {down.place(p.value):.1f}" for p in points
+    )
     yield element("path", d=f"M {path}", class_=f"line {hue}", stroke_dasharray=dashes)
     for point in points:
-        x, y = across(point.epsilon) + aside, down(point.value)
+        x, y = across.place(point.epsilon) + aside, down.place(point.value)
         yield element(
-            "line", x1=x, x2=x, y1=down(point.low), y2=down(point.high), class_=f"whisker {hue}"
+            "line",
+            x1=x,
+            x2=x,
+            y1=down.place(point.low),
+            y2=down.place(point.high),
+            class_=f"whisker {hue}",
         )
         told = f"{one.name}, ε = {point.epsilon:g}: {point.value:.4g}"
         told += f" [{point.low:.4g}, {point.high:.4g}]"
         yield element("circle", element("title", told), cx=x, cy=y, r=4.5, class_=hue)
 
 
-def _names(series: Sequence[Series], down: Callable[[float], float]) -> Iterator[Markup]:
+def _names(series: Sequence[Series], down: Scale) -> Iterator[Markup]:
     """Each method's name where its line ends, moved down where two would lie on each other."""
     ends = sorted(
-        (down(max(one.points, key=lambda point: point.epsilon).value), place, one.name)
+        (down.place(max(one.known, key=lambda point: point.epsilon).value), place, one.name)
         for place, one in enumerate(series)
+        if one.known
     )
     lowest = -math.inf
     for y, place, name in ends:

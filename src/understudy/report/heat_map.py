@@ -4,7 +4,8 @@ from collections.abc import Mapping, Sequence
 
 from markupsafe import Markup
 
-from understudy.report.svg import drawing, element, shortened
+from understudy.report.svg import drawing, element
+from understudy.report.words import shortened, width
 
 _CELL, _SMALL_CELL, _MANY = 30.0, 15.0, 24
 _LETTER = 7.0
@@ -17,7 +18,7 @@ def heat_map(
     """Numbers between 0 and `most`; a pair may be told in either order."""
     cell = _CELL if len(names) <= _MANY else _SMALL_CELL
     cut = [shortened(name, _LONGEST) for name in names]
-    room = _LETTER * max(map(len, cut)) + 8
+    room = _LETTER * max(map(width, cut), default=0) + 8
     drawn = []
     for row, (name, label) in enumerate(zip(names, cut, strict=True)):
         y = room + cell * row

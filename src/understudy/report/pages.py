@@ -1,9 +1,13 @@
 """Pages: one file each, without anything that is loaded from elsewhere."""
 
+from decimal import ROUND_CEILING, Decimal
 from functools import cache
 from typing import Any
 
 from jinja2 import ChoiceLoader, Environment, PackageLoader, PrefixLoader, StrictUndefined
+
+from understudy.privacy.promise import at_most
+from understudy.report.words import in_order
 
 _OURS = "understudy.report"
 
@@ -17,9 +21,15 @@ def _environment(package: str) -> Environment:
         undefined=StrictUndefined,
         trim_blocks=True,
         lstrip_blocks=True,
+        # Names that come with a table must not turn the words around them.
+        finalize=lambda value: in_order(value) if isinstance(value, str) else value,
     )
-    environment.filters["percent"] = percent
-    environment.filters["plain"] = plain
+    environment.filters |= {
+        "at_most": at_most,
+        "percent": percent,
+        "percent_at_most": percent_at_most,
+        "plain": plain,
+    }
     return environment
 
 
@@ -50,12 +60,23 @@ def percent(share: float) -> str:
     return f"{100 * share:.0f} %"
 
 
+def percent_at_most(share: float) -> str:
+    """A share that is a bound: never rounded down.
+
+    >>> [percent_at_most(share) for share in (0.23197, 0.5, 0.00271, 0.9999)]
+    ['23.2 %', '50 %', '0.28 %', '100 %']
+    """
+    digits = Decimal("0.01" if share < 0.01 else "0.1")  # noqa: PLR2004 - a small one needs more
+    exact = 100 * Decimal(repr(share))
+    return f"{float(exact.quantize(digits, rounding=ROUND_CEILING)):g} %"
+
+
 def plain(value: float) -> str:
     """A number for the eye, with four digits that count.
 
-    >>> [plain(value) for value in (1.0, 48819.3, 0.03214159, 1e-9, 123.456)]
-    ['1', '48,819', '0.03214', '1e-09', '123.5']
+    >>> [plain(value) for value in (1.0, 48819.3, 0.03214159, 1e-9, 123.456, 9999.7)]
+    ['1', '48,819', '0.03214', '1e-09', '123.5', '10,000']
     """
-    if abs(value) >= 10_000:  # noqa: PLR2004 - beyond four digits
+    if abs(value) >= 9_999.5:  # noqa: PLR2004 - beyond four digits
         return f"{value:,.0f}"
     return f"{value:.4g}"

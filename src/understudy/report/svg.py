@@ -2,6 +2,8 @@
 
 from markupsafe import Markup, escape
 
+from understudy.report.words import in_order
+
 
 def element(name: str, *inside: str | Markup, **attributes: str | float) -> Markup:
     """An element; text inside is escaped, `class_` is class, `text_anchor` is text-anchor.
@@ -10,10 +12,10 @@ def element(name: str, *inside: str | Markup, **attributes: str | float) -> Mark
     <text x="1.5" class="note">a &lt; b</text>
     """
     told = "".join(
-        f' {key.rstrip("_").replace("_", "-")}="{escape(_short(value))}"'
+        f' {key.rstrip("_").replace("_", "-")}="{escape(in_order(_short(value)))}"'
         for key, value in attributes.items()
     )
-    content = "".join(escape(part) for part in inside)
+    content = "".join(escape(in_order(part)) for part in inside)
     return Markup(f"<{name}{told}>{content}</{name}>")  # noqa: S704 - escaped above
 
 
@@ -31,18 +33,6 @@ def drawing(
         class_=class_ or "picture",
         **size,
     )
-
-
-def shortened(text: str, most: int) -> str:
-    """A text of at most so many letters, cut in its middle: many names differ at their ends.
-
-    >>> shortened("a rather long column name 12", 16)
-    'a rather…name 12'
-    """
-    if len(text) <= most:
-        return text
-    tail = (most - 1) // 2
-    return f"{text[: most - 1 - tail]}…{text[len(text) - tail :]}"
 
 
 def _short(value: str | float) -> str:
