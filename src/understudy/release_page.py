@@ -8,10 +8,11 @@ from rich.console import Console
 
 from understudy.errors import listed
 from understudy.release import Release
+from understudy.report.public import choices, declared, general
 
 
 def release_page(release: Release, folder: Path) -> dict[str, Any]:
-    """A release as plain data."""
+    """A release that was saved, as plain data."""
     certificate = release.certificate
     return {
         "folder": str(folder),
@@ -25,9 +26,11 @@ def release_page(release: Release, folder: Path) -> dict[str, Any]:
         "unit": certificate.unit,
         "promise": certificate.promise,
         "public": sorted(certificate.public),
-        "declared": [c.name for c in release.schema.coded if c.source == "declared"],
+        "declared": list(declared(certificate)),
+        "general": list(general(certificate)),
+        "choices": choices(certificate),
         "bought": list(certificate.bought),
-        "notes": list(release.notes),
+        "notes": list(release.saved_notes(folder)),
     }
 
 
@@ -45,19 +48,27 @@ def show(page: dict[str, Any]) -> None:
     console.print(f"Release: {shape}, in {page['folder']}\n", style="bold", soft_wrap=True)
     for line in page["promise"]:
         say(line)
-    console.print("\nWhat the promise takes as public", style="bold")
-    say("column names, and how they are stored", "- ")
-    if page["declared"]:
-        say(f"the facts that the schema declares about {listed(page['declared'])}", "- ")
-    choices = [name for name in page["public"] if name not in {"schema", "storage", "unit"}]
-    say(f"your choices: {', '.join(choices)}", "- ")
-    if page["bought"]:
-        console.print("\nWhat was found out with noise, out of the same epsilon", style="bold")
-        for line in page["bought"]:
+    for title, lines in _sections(page).items():
+        if lines:
+            console.print(f"\n{title}", style="bold")
+        for line in lines:
             say(line, "- ")
-    if page["notes"]:
-        console.print("\nPlease note", style="bold")
-        for note in page["notes"]:
-            say(note, "- ")
     console.print(f"\nFiles: {', '.join(page['files'])}", soft_wrap=True)
     console.print(f"Check it with: understudy verify {page['folder']}", soft_wrap=True)
+
+
+def _sections(page: dict[str, Any]) -> dict[str, list[str]]:
+    """By title, what is listed below the promise."""
+    public = ["column names, and how they are stored"]
+    public += [f"{line[0].lower()}{line[1:]}" for line in page["general"]]
+    if page["declared"]:
+        public.append(f"the facts that the schema declares about {listed(page['declared'])}")
+    chosen = "; ".join(f"{name}: {value}" for name, value in page["choices"].items())
+    if chosen:
+        public.append(f"your choices: {chosen}")
+    paid = ", out of the same epsilon" if page["private"] else ""
+    return {
+        "What is taken as public": public,
+        f"What was found out with noise{paid}": page["bought"],
+        "Please note": page["notes"],
+    }

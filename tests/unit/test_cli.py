@@ -395,6 +395,8 @@ def test_synthesize_as_json_is_nothing_but_json(rows_csv, schema_toml):
     assert page["private"]
     assert (page["epsilon"], page["delta"]) == (1.0, 1e-9)
     assert page["declared"] == ["age", "city", "ill"]
+    assert page["choices"]["rows"] == "50"
+    assert "target" not in page["choices"], "none was named"
     assert page["bought"] == page["notes"] == []
     assert pq.read_table("rows-release/synthetic.parquet").num_rows == 50
 

@@ -1,0 +1,114 @@
+"""What a release takes as public: facts that were stated when the table was opened, and choices."""
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from understudy.column import Column, Source
+from understudy.encode.ops import Storage
+from understudy.privacy.certificate import Certificate
+from understudy.privacy.facts import outline, undescribed
+from understudy.privacy.promise import replaces
+from understudy.report.words import number_of, shortened
+from understudy.schema import Schema
+from understudy.schema_files import schema_from_toml
+
+_NO_CHOICES = {"schema", "storage", "unit"}
+_LONGEST = 200
+"""Of a choice that is shown."""
+
+
+def stated(certificate: Certificate) -> Schema | None:
+    """The facts that were stated when the table was opened, before any was found out."""
+    text = certificate.public.get("schema")
+    return None if text is None else schema_from_toml(text, folder=None)
+
+
+def declared(certificate: Certificate) -> dict[str, str]:
+    """By column, the facts that somebody vouches for; not what storage tells by itself."""
+    schema = stated(certificate)
+    if schema is None:
+        return {}
+    storage = {n: Storage(kind) for n, kind in certificate.public.get("storage", {}).items()}
+    facts = {}
+    for column in schema.coded:
+        told = _by_storage(column, storage)
+        words = [word for word in _facts(column) if word != told]
+        if words and column.source is Source.DECLARED:
+            facts[column.name] = ", ".join(words)
+    return facts
+
+
+def general(certificate: Certificate) -> Iterator[str]:
+    """What is public about the table as a whole, besides the names of its columns."""
+    schema = stated(certificate)
+    if schema is not None:
+        left_out = [column.name for column in schema if not column.coded]
+        if left_out:
+            yield f"Which columns were left out: {', '.join(left_out)}"
+        if schema.rows_bound is not None and schema.rows_source is Source.DECLARED:
+            yield f"That the private table has at most {number_of(schema.rows_bound, 'row')}"
+    if replaces(certificate.unit):
+        yield "How many rows the private table has"
+
+
+def choices(certificate: Certificate) -> dict[str, str]:
+    """What whoever made it has chosen, and how."""
+    made = {
+        name: value
+        for name, value in sorted(certificate.public.items())
+        if name not in _NO_CHOICES and value is not None
+    }
+    return {name: shortened(_told(name, value), _LONGEST) for name, value in made.items()}
+
+
+def who_says(column: Column, opening: Schema | None) -> str:
+    """Where the facts of a column come from, fact by fact."""
+    before = next((one for one in opening or () if one.name == column.name), None)
+    if Source.DATA in {column.source, None if before is None else before.source}:
+        return "read off the rows"
+    if column.source is Source.DECLARED:
+        return "declared"
+    if before is None or not (set(_facts(before)) - {str(before.kind)}):
+        return "found out with noise"
+    return f"declared but for {', '.join(before.silent)}, found out with noise"
+
+
+def _by_storage(column: Column, storage: Mapping[str, Storage]) -> str | None:
+    """The kind, where storage tells it."""
+    if column.name not in storage:
+        return None
+    return str(outline(undescribed([column.name]), storage)[column.name].kind)
+
+
+def _facts(column: Column) -> Iterator[str]:
+    """What is stated about a column, a few words each."""
+    if "kind" not in column.silent:
+        yield str(column.kind)
+    if column.categories is not None:
+        yield number_of(len(column.categories), "value")
+    if column.other is not None:
+        yield f"{column.other!r} for all others"
+    if column.bounds is not None:
+        yield f"{column.bounds[0]} to {column.bounds[1]}"
+    if column.bins is not None:
+        yield number_of(column.bins, "bin")
+    if column.edges is not None:
+        yield number_of(len(column.edges) - 1, "bin")
+    if column.atoms:
+        yield f"often {', '.join(map(str, column.atoms))}"
+    if column.null is not None:
+        yield "may be missing" if column.null else "never missing"
+    if column.format is not None:
+        yield f"written as {column.format}"
+
+
+def _told(name: str, value: Any) -> str:  # noqa: ANN401 - any plain data
+    if name == "method":
+        facts = [f"{key} = {it}" for key, it in value["parameters"].items()]
+        return str(value["name"]) + (f" ({', '.join(facts)})" if facts else "")
+    if name == "discovery":
+        columns = number_of(len(value["columns"]), "column")
+        return f"up to {value['share']:.0%} of the budget, for {columns}"
+    if isinstance(value, list):
+        return "; ".join(map(str, value))
+    return str(value)
