@@ -1,21 +1,22 @@
 """What the budget bought: every request of a certificate, with its share and its noise."""
 
-from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Hashable, Iterable, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 from fractions import Fraction
 from itertools import groupby
-from typing import Any
 
-from understudy.errors import listed
 from understudy.privacy.account import Entry
 from understudy.privacy.accountant import cost
 from understudy.privacy.certificate import Certificate
-from understudy.privacy.events import Event, Exponential, Reveal
+from understudy.privacy.events import Exponential, Gaussian, Reveal, Threshold
+from understudy.report.asked import asked
+from understudy.report.pages import plain
+from understudy.report.public import stated
+from understudy.schema import Schema
 
-_NAMED = 6
-"""More columns than this are counted and not named."""
+_DUST = 1e-4
+"""Less than this share is left over by rounding alone."""
 
 
 class Purpose(StrEnum):
@@ -28,10 +29,17 @@ class Purpose(StrEnum):
     REVEAL = "revealing rows"
     REST = "not spent"
 
+    @property
+    def hue(self) -> str:
+        """Its colour on a page, whatever else is beside it."""
+        order = (Purpose.MEASURE, Purpose.CHOOSE, Purpose.LEARN, Purpose.FIND)
+        return f"hue-{order.index(self) if self in order else len(order)}"
+
 
 _PURPOSES = {
     "values": Purpose.FIND,
     "select": Purpose.CHOOSE,
+    "scores": Purpose.CHOOSE,
     "measure": Purpose.MEASURE,
     "sum": Purpose.MEASURE,
     "train": Purpose.LEARN,
@@ -40,104 +48,133 @@ _PURPOSES = {
 
 @dataclass(frozen=True)
 class Purchase:
-    """Requests of one kind that came one after the other."""
+    """Requests of one kind."""
 
     purpose: Purpose
     what: str
-    times: int
-    share: float
-    """Of the whole budget, in the currency that adds up."""
+    share: float | None
+    """Of the whole budget, in the currency that adds up; None where no share is small enough."""
     noise: str
+    """Of what was counted or chosen, in words; empty where it is in no unit that a reader knows."""
 
 
-def purchases(certificate: Certificate) -> list[Purchase]:
-    """Everything that was asked, in order, and what was left over."""
-    whole = certificate.budget.rho
-    found = [
-        _purchase(list(entries), certificate.budget.order, whole)
-        for _, entries in groupby(certificate.entries, key=_kind)
+@dataclass(frozen=True)
+class Bought:
+    """Everything that was asked of a table."""
+
+    lines: tuple[Purchase, ...]
+    """In order, as far as one after the other was of one kind."""
+    overview: tuple[Purchase, ...]
+    """The same by kind, and what was left over."""
+
+    @property
+    def shares(self) -> dict[Purpose, float]:
+        """The share of each purpose; empty where rows were revealed, which takes everything."""
+        if any(one.share is None for one in self.overview):
+            return {}
+        shares = dict.fromkeys(Purpose, 0.0)
+        for one in self.overview:
+            shares[one.purpose] += one.share or 0.0
+        return {purpose: share for purpose, share in shares.items() if share}
+
+
+def bought(certificate: Certificate, schema: Schema) -> Bought:
+    """What a certificate lists; `schema` tells what was found out."""
+    finding = _finding(certificate, schema)
+    entries = [
+        (_purpose(entry, found=place in finding), entry)
+        for place, entry in enumerate(certificate.entries)
     ]
-    rest = 1 - sum(one.share for one in found)
-    if rest > 0 and not certificate.not_private:
-        found.append(Purchase(Purpose.REST, "nothing", 0, rest, ""))
+    order, whole = certificate.budget.order, certificate.budget.rho
+
+    def purchase(purpose: Purpose, alike: Iterable[Entry]) -> Purchase:
+        return _purchase(purpose, list(alike), order, whole)
+
+    lines = [
+        purchase(key[0], (entry for _, entry in group))
+        for key, group in groupby(entries, key=lambda one: (one[0], *_kind(one[1])))
+    ]
+    alike: dict[tuple[Purpose, Hashable], list[Entry]] = {}
+    for purpose, entry in entries:
+        alike.setdefault((purpose, _broad_kind(entry)), []).append(entry)
+    overview = [purchase(purpose, group) for (purpose, _), group in alike.items()]
+    rest = 1 - sum(one.share or 0.0 for one in overview)
+    if rest > _DUST and not certificate.not_private:
+        overview.append(Purchase(Purpose.REST, "", rest, ""))
+    return Bought(tuple(lines), tuple(overview))
+
+
+def _finding(certificate: Certificate, schema: Schema) -> set[int]:
+    """The places of requests that found facts out, in their order (see `privacy.discover`).
+
+    First a look at all open columns; then fine counts of those that turned out to hold numbers,
+    if any did; and whatever asks for values.
+    """
+    opening = stated(certificate)
+    if opening is None or "discovery" not in certificate.public:
+        return set()
+    measured = [
+        place for place, one in enumerate(certificate.entries) if one.request["door"] == "measure"
+    ]
+    numeric = {
+        column.name
+        for column in schema.coded
+        if column.kind.numeric and opening[column.name].bounds is None
+    }
+    found = set(measured[:1])
+    if measured[1:]:
+        cliques = certificate.entries[measured[1]].request["cliques"]
+        if all(len(clique) == 1 and clique[0] in numeric for clique in cliques):
+            found.add(measured[1])
     return found
 
 
-def by_purpose(bought: Sequence[Purchase]) -> dict[Purpose, float]:
-    """The share of each purpose."""
-    shares: Counter[Purpose] = Counter()
-    for one in bought:
-        shares[one.purpose] += one.share  # type: ignore[assignment]
-    return {purpose: float(shares[purpose]) for purpose in Purpose if purpose in shares}
+def _purpose(entry: Entry, *, found: bool) -> Purpose:
+    if isinstance(entry.event, Reveal):
+        return Purpose.REVEAL
+    if found:
+        return Purpose.FIND
+    return _PURPOSES.get(str(entry.request["door"]), Purpose.MEASURE)
 
 
-def _kind(entry: Entry) -> tuple[object, ...]:
-    """Requests that are told in one line: choices of one kind, or marginals with equal noise."""
-    request, event = entry.request, entry.event
-    if isinstance(event, Exponential):
-        return ("select", event.epsilon)
-    if request["door"] == "measure":
-        return ("measure", getattr(event, "scale", None), max(map(len, request["cliques"])))
-    return (request["door"], id(entry))
+def _kind(entry: Entry) -> tuple[Hashable, ...]:
+    """Requests in a row that are told in one line: of one kind, and with equal noise."""
+    event = entry.event
+    noise = event.epsilon if isinstance(event, Exponential) else getattr(event, "scale", None)
+    alone = id(entry) if entry.request["door"] not in {"select", "measure"} else None
+    return (_broad_kind(entry), noise, alone)
 
 
-def _purchase(entries: list[Entry], order: float, whole: Fraction) -> Purchase:
+def _broad_kind(entry: Entry) -> Hashable:
+    """Requests that are summed up in one line: alike but for their noise."""
+    request = entry.request
+    columns = max(map(len, request["cliques"])) if request["door"] == "measure" else 0
+    return (request["door"], columns, "weights" in request)
+
+
+def _purchase(purpose: Purpose, entries: list[Entry], order: float, whole: Fraction) -> Purchase:
     first = entries[0]
     if isinstance(first.event, Reveal):
-        return Purchase(Purpose.REVEAL, first.event.reason, len(entries), 1.0, "none")
+        reasons = dict.fromkeys(e.event.reason for e in entries if isinstance(e.event, Reveal))
+        return Purchase(purpose, "; ".join(reasons), None, "none")
     share = float(sum(Fraction(cost(one.event, order)) for one in entries) / whole)
-    door = str(first.request["door"])
-    purpose = _PURPOSES.get(door, Purpose.MEASURE)
-    words = {"values": _values, "select": _choices, "measure": _marginals, "train": _training}
-    what = words.get(door, _sum)([one.request for one in entries])
-    return Purchase(purpose, what, len(entries), share, _noise(first.event))
+    return Purchase(purpose, asked([one.request for one in entries]), share, _noise(entries))
 
 
-def _noise(event: Event) -> str:
-    if isinstance(event, Exponential):
-        return f"ε {event.epsilon:.2g} each"
-    scale = getattr(event, "scale", None)
-    return "" if scale is None else f"± {scale:,.3g}"
+def _noise(entries: Sequence[Entry]) -> str:
+    """What the answers are worth, in the words and the unit of a reader."""
+    request, events = entries[0].request, [entry.event for entry in entries]
+    sharp = [event.epsilon for event in events if isinstance(event, Exponential)]
+    if sharp:
+        each = "" if len(sharp) == 1 else " for each choice"
+        return f"ε {_range(sharp)}{each}"
+    if request["door"] not in {"measure", "values"}:
+        return ""  # in whole steps of the core, which no reader can compare
+    noise = [event.scale for event in events if isinstance(event, Gaussian | Threshold)]
+    return f"± {_range(noise)} {'weighted rows' if 'weights' in request else 'rows'}"
 
 
-def _values(requests: Sequence[Mapping[str, Any]]) -> str:
-    names = [name for request in requests for name in request["columns"]]
-    return f"which values many rows share, in {_columns(names)}"
-
-
-def _choices(requests: Sequence[Mapping[str, Any]]) -> str:
-    most = max(request["candidates"] for request in requests)
-    times = "a choice" if len(requests) == 1 else f"{len(requests)} choices"
-    return f"{times} among {'up to ' if len(requests) > 1 else ''}{most:,} candidates"
-
-
-def _marginals(requests: Sequence[Mapping[str, Any]]) -> str:
-    cliques = [tuple(clique) for request in requests for clique in request["cliques"]]
-    return "counts of " + listed(_orders(cliques))
-
-
-def _orders(cliques: Sequence[tuple[str, ...]]) -> Iterator[str]:
-    nouns = {1: ("column", "columns"), 2: ("pair", "pairs"), 3: ("triple", "triples")}
-    for order in sorted({*map(len, cliques)}):
-        alike = [clique for clique in cliques if len(clique) == order]
-        if order == 0:
-            yield "all rows"
-            continue
-        one, many = nouns.get(order, (f"set of {order} columns", f"sets of {order} columns"))
-        named = ", ".join(" × ".join(clique) for clique in alike)
-        few = len(alike) <= _NAMED
-        yield f"{len(alike)} {one if len(alike) == 1 else many}" + (f" ({named})" if few else "")
-
-
-def _training(requests: Sequence[Mapping[str, Any]]) -> str:
-    request = requests[0]
-    return f"{request['steps']:,} steps towards {request['target']}"
-
-
-def _sum(requests: Sequence[Mapping[str, Any]]) -> str:
-    names = [name for request in requests for name in request.get("columns", ())]
-    return f"sums over {_columns(names)}"
-
-
-def _columns(names: Sequence[str]) -> str:
-    return listed(names) if len(names) <= _NAMED else f"{len(names)} columns"
+def _range(numbers: Sequence[float]) -> str:
+    """The least and the greatest, where they look different."""
+    least, greatest = plain(min(numbers)), plain(max(numbers))
+    return least if least == greatest else f"{least} to {greatest}"

@@ -1,0 +1,80 @@
+"""Requests in words: what was asked of a table, some requests of one kind at a time."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+from understudy.errors import listed
+from understudy.report.words import number_of, shortened
+
+Requests = Sequence[Mapping[str, Any]]
+
+_NAMED = 6
+"""More columns than this are counted and not named."""
+_LONGEST = 40
+"""Of a name among others."""
+_NOUNS = {1: "column", 2: "pair", 3: "triple"}
+
+
+def asked(requests: Requests) -> str:
+    """What these requests, all through one door, asked."""
+    words = {
+        "values": _values,
+        "select": _choices,
+        "scores": _scores,
+        "measure": _marginals,
+        "train": _training,
+    }
+    return words.get(str(requests[0]["door"]), _sum)(requests)
+
+
+def _values(requests: Requests) -> str:
+    names = [name for request in requests for name in request["columns"]]
+    return f"which values many rows share, in {_columns(names)}"
+
+
+def _choices(requests: Requests) -> str:
+    most = number_of(max(request["candidates"] for request in requests), "candidate")
+    if len(requests) == 1:
+        return f"a choice among {most}"
+    return f"{len(requests):,} choices, each among up to {most}"
+
+
+def _scores(requests: Requests) -> str:
+    scored = sum(len(request["cliques"]) for request in requests)
+    return f"noisy scores of {number_of(scored, 'candidate')}"
+
+
+def _marginals(requests: Requests) -> str:
+    cliques = [tuple(clique) for request in requests for clique in request["cliques"]]
+    return "counts of " + listed(_orders(cliques))
+
+
+def _orders(cliques: Sequence[tuple[str, ...]]) -> Iterator[str]:
+    for order in sorted({*map(len, cliques)}):
+        alike = [clique for clique in cliques if len(clique) == order]
+        if order == 0:
+            yield "all rows"
+            continue
+        many = f"sets of {order} columns"
+        one = _NOUNS.get(order, f"set of {order} columns")
+        named = ", ".join(" × ".join(map(_name, clique)) for clique in alike)
+        count = number_of(len(alike), one, None if order in _NOUNS else many)
+        yield count + (f" ({named})" if len(alike) <= _NAMED else "")
+
+
+def _training(requests: Requests) -> str:
+    steps = sum(request["steps"] for request in requests)
+    return f"{number_of(steps, 'step')} towards {_name(requests[0]['target'])}"
+
+
+def _sum(requests: Requests) -> str:
+    names = [name for request in requests for name in request.get("columns", ())]
+    return f"sums over {_columns(names)}"
+
+
+def _columns(names: Sequence[str]) -> str:
+    return listed(map(_name, names)) if len(names) <= _NAMED else number_of(len(names), "column")
+
+
+def _name(name: str) -> str:
+    return shortened(name, _LONGEST)
