@@ -63,6 +63,11 @@ class NumberCells:
         return tuple(self._unit(atom) for atom in self.column.atoms)
 
     @property
+    def span(self) -> tuple[float, float]:
+        """The bounds, as the numbers that cells are made of."""
+        return self._least, self._greatest
+
+    @property
     def missing(self) -> int | None:
         """The cell of missing values, always the last."""
         return self.size - 1 if self.column.null is not False else None
