@@ -83,51 +83,68 @@ class Release:
         check_format(format)
 
         first: list[pa.Table] = []
+        notes = list(self.notes)
 
         def write(sink: IO[bytes]) -> None:
             blocks = _first_kept(self.rows.blocks(), first)
             write_rows(blocks, self.schema, format, sink, formula_safe=formula_safe)
 
         def report(sink: IO[bytes]) -> None:
-            self._write_report(first[0], format, sink)
+            some = first[0] if first else self.rows.table.slice(0, _REPORTED)
+            page, faults = self._report(some, format)
+            notes.extend(faults)
+            sink.write(page)
 
-        files: dict[str, Content] = {
-            f"synthetic.{format}": write,
-            MODEL: self._model_file(),
-            REPORT: report,
-        }
+        def model(sink: IO[bytes]) -> None:
+            sink.write(self._model_file(notes))
+
+        # In this order: the page counts the rows, and what goes wrong with it is noted.
+        files: dict[str, Content] = {f"synthetic.{format}": write, REPORT: report, MODEL: model}
         publish(folder, files, self.certificate, key=key)
         return folder
 
-    def _model_file(self) -> bytes:
+    def saved_notes(self, folder: Path) -> tuple[str, ...]:
+        """The notes as they were saved, with whatever went wrong then."""
+        path = folder / MODEL
+        # The folder that one stands in was replaced by saving, and holds nothing any more.
+        return _notes(json.loads(path.read_bytes())["notes"]) if path.is_file() else self.notes
+
+    def _model_file(self, notes: list[str]) -> bytes:
         content = {
             "format": _FORMAT,
             "kind": self.model.kind,
             "schema": spelled_out(self.schema),
-            "notes": list(self.notes),
+            "notes": notes,
             "model": self.model.to_json(),
         }
         return spelled_for_people(content)
 
-    def _write_report(
+    def _report(
         self,
         some: pa.Table,
         format: str,  # noqa: A002 - as above
-        sink: IO[bytes],
-    ) -> None:
+    ) -> tuple[bytes, list[str]]:
+        """The page, and what went wrong: a release that was paid for is not lost with its page."""
         # Loaded here: most uses of a release show no page.
-        from understudy.report import report_of, write_report  # noqa: PLC0415
+        from understudy.report import report_of, report_page  # noqa: PLC0415
 
-        told = report_of(
-            certificate=self.certificate,
-            schema=self.schema,
-            model=self.model,
-            codes=Encoding(self.schema).codes(some),
-            rows=self.rows.count,
-            notes=self.notes,
-            format=format,
-        )
-        write_report(told, sink)
+        try:
+            told = report_of(
+                certificate=self.certificate,
+                schema=self.schema,
+                model=self.model,
+                codes=Encoding(self.schema).codes(some),
+                rows=self.rows.count,
+                notes=self.notes,
+                format=format,
+            )
+            return report_page(told), []
+        except Exception as error:  # noqa: BLE001 - whatever it is, the other files are sound
+            fault = (
+                f"{REPORT} could not be made ({type(error).__name__}) and shows the promise alone. "
+                "All other files of the release are whole."
+            )
+            return _bare_page(self.certificate, fault), [fault]
 
     @property
     def _shape(self) -> str:
@@ -145,6 +162,15 @@ class Release:
             + (f"<p>Before you use it:</p><ul>{notes}</ul>" if notes else "")
             + f"{head}</div>"
         )
+
+
+def _bare_page(certificate: Certificate, fault: str) -> bytes:
+    page = (
+        '<!doctype html>\n<html lang="en">\n<meta charset="utf-8">\n'
+        "<title>A synthetic table</title>\n"
+        f"<p>{html.escape(fault)}</p>\n{certificate._repr_html_()}\n</html>\n"
+    )
+    return page.encode()
 
 
 def _first_kept(blocks: Iterator[pa.Table], kept: list[pa.Table]) -> Iterator[pa.Table]:

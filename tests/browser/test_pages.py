@@ -103,6 +103,15 @@ def look_at_the_report(browser, pages):
     )
     whole = browser.look("document.querySelector('.stack').getBoundingClientRect().width")
     assert sum(shares) == pytest.approx(whole, rel=0.02)
+    # A segment and its line in the key carry the same number: colour is never alone.
+    numbers = "[...document.querySelectorAll('%s')].map(s => s.textContent)"
+    assert browser.look(numbers % ".stack span") == browser.look(numbers % ".key .swatch")
+    assert browser.look("[...document.querySelectorAll('th')].every(h => h.scope)")
+    folded = "[...document.querySelectorAll('.told')].map(d => d.offsetHeight)"
+    short = browser.look(folded)
+    browser.ask("Emulation.setEmulatedMedia", media="print")
+    assert all(more > less for more, less in zip(browser.look(folded), short, strict=True))
+    browser.ask("Emulation.setEmulatedMedia", media="")
     assert "<b>" not in browser.look("document.body.innerHTML").replace("&lt;b&gt;", "")
 
 

@@ -1,32 +1,27 @@
 """What the page of a release tells, and the page."""
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import IO
 
 import numpy as np
 
 from understudy.encode import Encoding
 from understudy.mechanisms.api import Model
 from understudy.privacy.certificate import Certificate
-from understudy.report.bought import Purchase, by_purpose, purchases
+from understudy.privacy.promise import replaces
+from understudy.privacy.unit import Record
+from understudy.report.bought import Bought, bought
 from understudy.report.columns import Codes, ShownColumn, shown_columns
+from understudy.report.odds import Odds, odds
 from understudy.report.pages import rendered
-from understudy.report.structure import MOST_DRAWN, Structure, picture
+from understudy.report.public import choices, declared, general, stated
+from understudy.report.structure import Structure
+from understudy.report.tree_picture import picture
 from understudy.schema import Schema
 
-_PRIORS = (0.001, 0.01, 0.1, 0.5)
 _TELLING = 3.0
 """Standard deviations of noise that a count must exceed to be believed."""
-
-
-@dataclass(frozen=True)
-class Odds:
-    """What somebody believed before, and may believe afterwards at most."""
-
-    before: float
-    after: float
 
 
 @dataclass(frozen=True, eq=False)
@@ -39,13 +34,33 @@ class Report:
     counted: int
     """How many of the rows the bars count."""
     odds: tuple[Odds, ...]
-    bought: tuple[Purchase, ...]
+    bought: Bought
+    general: tuple[str, ...]
+    """What is public about the table as a whole."""
+    declared: Mapping[str, str]
+    """By column, the facts that somebody vouches for."""
+    choices: Mapping[str, str]
     structure: Structure
     columns: tuple[ShownColumn, ...]
     noise: float | None
-    """The largest standard deviation in a measured count of a column, in rows."""
+    """The usual noise in a count of one column, that which is known least: in synthetic rows."""
     notes: tuple[str, ...]
     format: str
+
+    @property
+    def private(self) -> bool:
+        """Whether there is a promise."""
+        return not self.certificate.not_private
+
+    @property
+    def replaces(self) -> bool:
+        """Whether records are replaced, and do not come and go."""
+        return replaces(self.certificate.unit)
+
+    @property
+    def by_record(self) -> bool:
+        """Whether a person with several records is protected less."""
+        return self.replaces or self.certificate.unit == str(Record())
 
     @property
     def target(self) -> str | None:
@@ -53,8 +68,23 @@ class Report:
         return self.schema.target
 
     @property
+    def predicts(self) -> bool:
+        """Whether other columns say anything about the target."""
+        return self.target is not None and bool(self.structure.neighbours)
+
+    @property
+    def width(self) -> int:
+        """How many columns the release has."""
+        return len(self.schema.coded)
+
+    @property
+    def unlisted(self) -> list[str]:
+        """Columns that the page has no room for."""
+        return [column.name for column in self.schema.coded[len(self.columns) :]]
+
+    @property
     def least(self) -> int | None:
-        """A group of fewer rows cannot be told from noise."""
+        """A group of fewer synthetic rows cannot be told from noise."""
         return None if self.noise is None else math.ceil(_TELLING * self.noise)
 
 
@@ -70,50 +100,41 @@ def report_of(  # noqa: PLR0913 - what a release holds
 ) -> Report:
     """What there is to tell about a release; `codes` are those of its rows, or of some of them."""
     encoding = Encoding(schema)
-    # Of each column the best of its measurements.
-    noise: dict[str, float] = {}
-    for one in model.measurements:
-        if len(one.clique) == 1:
-            (name,) = one.clique
-            noise[name] = min(noise.get(name, math.inf), float(np.median(one.scale)))
     return Report(
         certificate=certificate,
         schema=schema,
         rows=rows,
         counted=len(next(iter(codes.values()))),
-        odds=() if certificate.not_private else odds(certificate.epsilon, certificate.delta),
-        bought=tuple(purchases(certificate)),
+        odds=() if certificate.not_private else odds(certificate.epsilon, certificate.unit),
+        bought=bought(certificate, schema),
+        general=tuple(general(certificate)),
+        declared=declared(certificate),
+        choices=choices(certificate),
         structure=Structure.of(
             encoding.domain,
             [one.clique for one in model.measurements if len(one.clique) > 1],
             codes,
             schema.target,
         ),
-        columns=tuple(shown_columns(encoding, codes)),
-        noise=max(noise.values(), default=None),
+        columns=tuple(shown_columns(encoding, codes, stated(certificate))),
+        noise=_noise(model, rows),
         notes=tuple(notes),
         format=format,
     )
 
 
-def write_report(told: Report, sink: IO[bytes]) -> None:
-    """Write the page: one file, which may be published."""
-    page = rendered(
-        "report.html",
-        report=told,
-        purposes=by_purpose(told.bought),
-        structure=picture(told.structure) if told.structure.edges else None,
-        drawn=MOST_DRAWN,
-        unlisted=[c.name for c in told.schema.coded[len(told.columns) :]],
-    )
-    sink.write(page.encode())
+def report_page(told: Report) -> bytes:
+    """The page: one file, which may be published."""
+    drawn = picture(told.structure) if told.structure.edges else None
+    return rendered("report.html", report=told, picture=drawn).encode()
 
 
-def odds(epsilon: float, delta: float) -> tuple[Odds, ...]:
-    """How sure somebody may become at most that this was in the table.
-
-    >>> [round(one.after, 3) for one in odds(1.0, 0.0)]
-    [0.003, 0.027, 0.232, 0.731]
-    """
-    factor = math.exp(min(epsilon, 700.0))
-    return tuple(Odds(p, min(1.0, p * factor / (1 - p + p * factor) + delta)) for p in _PRIORS)
+def _noise(model: Model, rows: int) -> float | None:
+    """Of each column the best of its measurements; of wider ones, many cells are added up."""
+    best: dict[str, float] = {}
+    for one in model.measurements:
+        usual = float(np.median(one.scale))
+        for name, cells in zip(one.clique, one.values.shape, strict=True):
+            noise = usual * math.sqrt(one.values.size / cells)
+            best[name] = min(best.get(name, math.inf), noise)
+    return max(best.values()) * rows / model.total if best else None

@@ -1,186 +1,57 @@
 """The publishable page, from what a release holds."""
 
-import itertools
-import math
-from fractions import Fraction
+import html
+import re
+from dataclasses import replace
 
 import numpy as np
 import pyarrow as pa
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 from markupsafe import Markup
 
+import understudy.report
 from understudy.column import Column, Kind, Role
+from understudy.curator.draft_schema import draft
 from understudy.domain import Domain
 from understudy.encode import Encoding
 from understudy.mechanisms.catalog import MECHANISMS
+from understudy.model.product import ProductModel
 from understudy.pipeline import synthesize
-from understudy.privacy.account import Entry
-from understudy.privacy.budget import Budget
-from understudy.privacy.certificate import Certificate
-from understudy.privacy.events import Exponential, Gaussian, Reveal
-from understudy.release import load
-from understudy.report.bought import Purpose, by_purpose, purchases
-from understudy.report.columns import holds, shown_columns
-from understudy.report.dots import Dot, DotRow, Mark, Rule, dot_plot, ticks
+from understudy.privacy.answers import Measurement
+from understudy.privacy.folder import verify
+from understudy.privacy.noise import SeededForTests
+from understudy.release import Release, load
+from understudy.release_page import release_page
+from understudy.report.dots import Dot, DotRow, Mark, Rule, dot_plot
 from understudy.report.frontier import Point, Series, frontier
 from understudy.report.heat_map import heat_map
-from understudy.report.report import odds
-from understudy.report.structure import Structure, _places, _tree, picture
+from understudy.report.report import _noise
 from understudy.report.svg import element
 from understudy.schema import Schema
+from understudy.synthetic_rows import StoredRows
 
 SCHEMA = Schema(
     (
-        Column(name="age", kind=Kind.INTEGER, bounds=(0, 99), bins=10, null=True),
-        Column(name="gain", kind=Kind.REAL, bounds=(0.0, 10.0), bins=4, atoms=(0.0,), null=False),
-        Column(
-            name="job",
-            kind=Kind.CATEGORICAL,
-            categories=tuple(f"job {k:02}" for k in range(20)),
-            null=False,
-            role=Role.TARGET,
-        ),
+        Column(name="x", kind=Kind.INTEGER, bounds=(0, 3), null=False),
+        Column(name="y", kind=Kind.CATEGORICAL, categories=("a", "b"), null=False),
     )
 )
 
 
-def codes(rows=1000):
+def rows(count=400):
     rng = np.random.default_rng(0)
-    sizes = Encoding(SCHEMA).domain.sizes
-    return {name: rng.integers(0, size, rows).astype(np.uint8) for name, size in sizes.items()}
+    return pa.table({"x": rng.integers(0, 4, count), "y": rng.choice(["a", "b"], count)})
 
 
-def certificate(*entries, budget=None):
-    return Certificate(
-        budget=budget or Budget(1.0, 1e-9),
-        unit="one record, added or removed",
-        entries=tuple(Entry(request, event) for request, event in entries),
-        public={},
-        random_source="the system",
-        private_noise=True,
-    )
+def page_of(release, folder):
+    """What a reader sees of the page, as text."""
+    release.save(folder)
+    return text_of((folder / "report.html").read_text())
 
 
-def test_requests_are_told_with_their_share_and_noise():
-    budget = Budget(1.0, 1e-9)
-    half = math.sqrt(float(1 / budget.rho))
-    ones = ({"door": "measure", "cliques": [["age"], ["job"]]}, Gaussian(half, Fraction(1)))
-    choice = {"door": "select", "candidates": 3, "scores": ["L1Distance"], "sensitivity": "1"}
-    bought = purchases(
-        certificate(ones, (choice, Exponential(0.01)), (choice, Exponential(0.01)), budget=budget)
-    )
-    assert [one.purpose for one in bought] == [Purpose.MEASURE, Purpose.CHOOSE, Purpose.REST]
-    assert bought[0].what == "counts of 2 columns (age, job)"
-    assert bought[0].share == pytest.approx(0.5, abs=1e-6)
-    assert bought[0].noise == f"± {half:,.3g}"
-    assert bought[1].what == "2 choices among up to 3 candidates"
-    assert bought[1].times == 2
-    assert sum(by_purpose(bought).values()) == pytest.approx(1.0)
-
-
-def test_rows_that_were_revealed_leave_no_rest():
-    bought = purchases(certificate(({"door": "reveal"}, Reveal("for a test"))))
-    assert [(one.purpose, one.what) for one in bought] == [(Purpose.REVEAL, "for a test")]
-
-
-@given(st.floats(0.01, 20.0), st.floats(0.0, 0.1))
-def test_nobody_becomes_surer_than_the_odds_allow(epsilon, delta):
-    for one in odds(epsilon, delta):
-        assert one.before <= one.after <= 1
-        if one.after < 1:
-            sure = one.after - delta
-            change = sure / (1 - sure) / (one.before / (1 - one.before))
-            assert change == pytest.approx(math.exp(epsilon), rel=1e-6)
-
-
-def test_columns_show_every_row_once():
-    age, gain, job = shown_columns(Encoding(SCHEMA), codes())
-    for column in (age, gain, job):
-        parts = [*column.steps, *column.bars, *column.rest]
-        assert sum(part.share for part in parts) == pytest.approx(1.0)
-    assert [bar.label for bar in age.rest] == ["missing"]
-    assert [bar.label for bar in gain.bars] == ["exactly 0"]
-    assert len(job.bars) == 12
-    assert job.rest[0].label == "8 more values"
-    assert age.ends == ("0", "99")
-    assert sum(step.width for step in age.steps) == pytest.approx(1.0)
-    assert max(step.height for step in age.steps) == 1.0
-
-
-def test_areas_of_a_histogram_are_shares():
-    column = Column(name="x", kind=Kind.REAL, edges=(0.0, 1.0, 10.0), null=False)
-    encoding = Encoding(Schema((column,)))
-    (shown,) = shown_columns(encoding, {"x": np.array([0, 1], np.uint8)})
-    first, second = shown.steps
-    assert first.width * first.height == pytest.approx(second.width * second.height)
-    assert (first.left, second.left) == (0.0, 0.1)
-
-
-@pytest.mark.parametrize(
-    ("facts", "words"),
-    [
-        ({"kind": Kind.BOOLEAN, "null": False}, "boolean"),
-        (
-            {"kind": Kind.CATEGORICAL, "categories": ("a", "b"), "other": "else", "null": False},
-            "2 values, and 'else' for all others",
-        ),
-        (
-            {"kind": Kind.REAL, "bounds": (0.0, 1.0), "atoms": (0.0, 0.5), "null": True},
-            "0.0 to 1.0; often 0.0, 0.5, or missing",
-        ),
-    ],
-)
-def test_a_column_is_told_in_words(facts, words):
-    assert holds(Column(name="x", **facts)) == words
-
-
-def test_many_ranges_are_shown_together():
-    column = Column(name="x", kind=Kind.INTEGER, bounds=(0, 999), bins=500, null=False)
-    (shown,) = shown_columns(Encoding(Schema((column,))), {"x": np.arange(500, dtype=np.uint16)})
-    assert len(shown.steps) <= 40
-    assert shown.steps[0].label == "0 to 1 … 24 to 25"
-
-
-def chain(*cliques, target="a", sizes=3):
-    names = sorted({name for clique in cliques for name in clique} | {"alone"})
-    rng = np.random.default_rng(1)
-    drawn = {name: rng.integers(0, sizes, 500).astype(np.uint8) for name in names}
-    drawn["b"] = drawn["a"]
-    return Structure.of(Domain.of(dict.fromkeys(names, sizes)), cliques, drawn, target)
-
-
-def test_a_structure_has_the_edges_of_its_cliques():
-    structure = chain(("a", "b"), ("b", "c", "d"), ("b", "a"))
-    assert structure.edges == (("a", "b"), ("b", "c"), ("b", "d"), ("c", "d"))
-    assert structure.alone == ("alone",)
-    assert structure.neighbours_of_root == ("b",)
-    assert structure.strength[0] == pytest.approx(1.0)
-    assert structure.strength[1] < 0.3
-    drawn = str(picture(structure))
-    assert drawn.count("<circle") == 4
-    assert drawn.count('class="tie"') == 3
-    assert drawn.count('class="tie across"') == 1
-
-
-def test_columns_do_not_lie_on_each_other():
-    structure = chain(("a", "b"), ("a", "c"), ("c", "d"), ("c", "e"), ("f", "g"))
-    where = _places(_tree(structure), structure.root)
-    assert set(where) == set("abcdefg")
-    for one, (x, y) in where.items():
-        for other, (left, up) in where.items():
-            assert one == other or x != left or abs(y - up) >= 20
-
-
-def test_a_long_chain_is_drawn_as_far_as_it_can_be_seen():
-    names = [f"c{k:04}" for k in range(1500)]
-    cliques = list(itertools.pairwise(names))
-    drawn = dict.fromkeys(names, np.zeros(3, np.uint8))
-    structure = Structure.of(Domain.of(dict.fromkeys(names, 2)), cliques, drawn, "c0000")
-    shown = str(picture(structure))
-    assert shown.count("<circle") == 300
-    assert shown.count("<path") == 299
+def text_of(page):
+    body = re.sub(r"<style>.*?</style>", "", page, flags=re.DOTALL)
+    return " ".join(html.unescape(re.sub(r"<[^>]+>", "", body)).split())
 
 
 def test_text_is_escaped_wherever_it_stands():
@@ -198,13 +69,6 @@ def test_text_is_escaped_wherever_it_stands():
         assert "&lt;script" in drawn
 
 
-@given(st.floats(-1e6, 1e6), st.floats(1e-6, 1e6))
-def test_ticks_are_round_and_within(low, width):
-    found = ticks(low, low + width, 5)
-    assert 1 <= len(found) <= 6
-    assert all(low - 1e-6 * width <= tick <= low + width * (1 + 1e-6) for tick in found)
-
-
 @pytest.mark.parametrize("kind", MECHANISMS, ids=lambda kind: kind.name)
 def test_every_method_gets_its_report(kind, tmp_path):
     rng = np.random.default_rng(0)
@@ -214,15 +78,185 @@ def test_every_method_gets_its_report(kind, tmp_path):
     page = (tmp_path / "r" / "report.html").read_text()
     assert kind.name in page
     assert "<i>" not in page
+    assert "cannot be told from noise" in page
     load(tmp_path / "r").save(tmp_path / "again", format="parquet")
     assert "synthetic.parquet" in (tmp_path / "again" / "report.html").read_text()
 
 
 def test_the_page_is_made_from_the_release_alone(tmp_path):
     # The same release, loaded where the private table never was, gives the same page.
-    rng = np.random.default_rng(0)
-    table = pa.table({"x": rng.integers(0, 4, 400), "y": rng.choice(["a", "b"], 400)})
-    synthesize(table, epsilon=8.0, delta=1e-5).save(tmp_path / "r")
+    synthesize(rows(), epsilon=8.0, delta=1e-5).save(tmp_path / "r")
     load(tmp_path / "r").save(tmp_path / "again")
     first, again = ((tmp_path / name / "report.html").read_bytes() for name in ("r", "again"))
     assert first == again
+
+
+# --- the promise ----------------------------------------------------------------------------------
+
+
+def test_what_somebody_holds_has_its_own_bound_where_records_come_and_go(tmp_path):
+    release = synthesize(rows(), epsilon=1.0, schema=SCHEMA)
+    page = page_of(release, tmp_path / "r")
+    assert "23.2 %" in page, "e^1, rounded up"
+    assert "45.1 %" in page, "e^2"
+    assert "The same bound holds" not in page
+    assert "with k of them ε is k times as large" in page
+    assert "what else is released from the same table adds to the loss" in page
+
+
+def test_where_records_are_replaced_it_is_one_bound(tmp_path):
+    release = synthesize(rows(), epsilon=1.0, schema=SCHEMA, unit="replace")
+    page = page_of(release, tmp_path / "r")
+    assert "23.2 %" in page
+    assert "45.1 %" not in page
+    assert "that it was in the table" not in page
+    assert "How many rows the private table has" in page
+
+
+def test_persons_have_all_their_rows_protected(tmp_path):
+    table = rows().append_column("id", pa.array([f"{k // 2}" for k in range(400)]))
+    release = synthesize(table, epsilon=1.0, unit="person:id:2")
+    assert "with k of them" not in page_of(release, tmp_path / "r")
+
+
+def test_no_page_says_more_than_is_promised(tmp_path):
+    page = page_of(synthesize(rows(), epsilon=1.0, schema=SCHEMA), tmp_path / "r")
+    for words in ("is anybody", "coincidence", "anonymous", "slack"):
+        assert words not in page.lower()
+
+
+@pytest.mark.parametrize("why", ["seeded", "facts"])
+def test_a_page_without_promise_contradicts_itself_nowhere(why, tmp_path):
+    choice = {"schema": draft(rows()), "allow_non_private": True}
+    release = synthesize(
+        rows(),
+        epsilon=1.0,
+        target="y",
+        **({"schema": SCHEMA, "source": SeededForTests(0)} if why == "seeded" else choice),
+    )
+    release.save(tmp_path / "r")
+    page = (tmp_path / "r" / "report.html").read_text()
+    text = text_of(page)
+    assert "NOT PRIVATE" in text
+    for words in (
+        *("noisy answers alone", "What the ε bought", "at no further loss", "1e-09", "teaching"),
+        *("out of the same ε", "bounded by the promise", "added or removed"),
+    ):
+        assert words not in text, words
+    assert '<dd id="delta">no limit</dd>' in page
+    if why == "facts":
+        assert "everything" in text
+        assert 'class="stack"' not in page
+        assert "read off the rows" in text
+        assert "Facts that were declared" not in text
+
+
+# --- what it is for -------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(("method", "good"), [("mst", True), ("independent", False)])
+def test_only_a_target_that_others_tell_of_is_there_to_be_predicted(method, good, tmp_path):
+    release = synthesize(rows(), epsilon=4.0, schema=SCHEMA, target="y", mechanism=method)
+    page = page_of(release, tmp_path / "r")
+    assert ("Training models that predict y" in page) == good
+    assert ("made for predicting y" in page) == good
+    assert ("At the left, filled, is the column to predict" in page) == good
+    assert ("Predicting y: in this table it does not depend" in page) != good
+
+
+def model_of(clique, scale, shape, total=1000.0):
+    domain = Domain.of(dict(zip("ab", (4, 5), strict=True)))
+    shares = {name: np.full(size, 1 / size) for name, size in domain.sizes.items()}
+    return ProductModel(domain, total, shares, (Measurement(clique, np.zeros(shape), scale),))
+
+
+def test_small_groups_are_counted_in_synthetic_rows():
+    assert _noise(model_of(("a",), 10.0, 4), 1000) == pytest.approx(10.0)
+    assert _noise(model_of(("a",), 10.0, 4), 5000) == pytest.approx(50.0)
+
+
+def test_the_noise_of_columns_that_were_counted_in_pairs_adds_up():
+    assert _noise(model_of(("a", "b"), 10.0, (4, 5)), 1000) == pytest.approx(10 * np.sqrt(5))
+    assert _noise(model_of((), 10.0, ()), 1000) is None
+
+
+# --- odd tables -----------------------------------------------------------------------------------
+
+
+def test_a_column_of_nothing_but_atoms_is_released(tmp_path):
+    column = Column(name="x", kind=Kind.INTEGER, bounds=(0, 1), atoms=(0, 1), null=False)
+    release = synthesize(pa.table({"x": [0, 1] * 50}), epsilon=1.0, schema=Schema((column,)))
+    assert "exactly 1" in page_of(release, tmp_path / "r")
+
+
+def test_a_release_of_no_rows_has_its_page(tmp_path):
+    release = synthesize(rows(), epsilon=1.0, schema=SCHEMA)
+    empty = replace(release, rows=StoredRows(release.table.slice(0, 0)))
+    assert "A synthetic table of 0 rows" in page_of(empty, tmp_path / "r")
+
+
+def test_a_release_of_one_row_has_one(tmp_path):
+    release = synthesize(rows(), epsilon=1.0, schema=SCHEMA, rows=1)
+    page = page_of(release, tmp_path / "r")
+    assert "of 1 row and 2 columns" in page
+    assert " 1 rows" not in page
+
+
+def test_names_turn_no_words_around(tmp_path):
+    name = "\N{RIGHT-TO-LEFT OVERRIDE}evil"
+    table = rows().rename_columns(["x", name])
+    synthesize(table, epsilon=4.0, target=name).save(tmp_path / "r")
+    page = (tmp_path / "r" / "report.html").read_text()
+    assert "\N{RIGHT-TO-LEFT OVERRIDE}" not in page
+    assert "<bdi>evil</bdi>" in page
+
+
+def test_a_wide_table_of_long_labels_can_be_loaded(tmp_path):
+    columns = [
+        Column(
+            name=f"column {k}",
+            kind=Kind.CATEGORICAL,
+            categories=tuple(f"{'漢' * 200}{place}" for place in range(12)),
+            null=True,
+            role=Role.TARGET if k == 0 else Role.FEATURE,
+        )
+        for k in range(150)
+    ]
+    schema = Schema(tuple(columns))
+    codes = {column.name: np.zeros(5, np.uint8) for column in columns}
+    release = Release(
+        StoredRows(Encoding(schema).decode(codes, np.random.default_rng(0))),
+        synthesize(rows(), epsilon=1.0, schema=SCHEMA).certificate,
+        schema,
+        ProductModel(Encoding(schema).domain, 5.0, {c.name: np.full(13, 1 / 13) for c in columns}),
+    )
+    release = replace(release, certificate=replace(release.certificate, public={}))
+    release.save(tmp_path / "r")
+    assert (tmp_path / "r" / "report.html").stat().st_size < 2 * 10**6
+
+
+def test_many_columns_are_all_listed_as_public(tmp_path):
+    columns = [Column(name=f"c{k:03}", kind=Kind.BOOLEAN, null=False) for k in range(160)]
+    table = pa.table({column.name: [True, False] * 10 for column in columns})
+    release = synthesize(table, epsilon=1.0, schema=Schema(tuple(columns)), mechanism="independent")
+    page = page_of(release, tmp_path / "r")
+    assert "Facts that were declared about 160 columns" in page
+    assert "c159: never missing" in page
+
+
+def test_a_fault_in_the_page_loses_nothing_that_was_paid_for(tmp_path, monkeypatch):
+    def fails(**_):
+        raise ZeroDivisionError
+
+    release = synthesize(rows(), epsilon=1.0, schema=SCHEMA)
+    monkeypatch.setattr(understudy.report, "report_of", fails)
+    release.save(tmp_path / "r")
+    assert all(check.passed for check in verify(tmp_path / "r"))
+    loaded = load(tmp_path / "r")
+    assert loaded.table.equals(release.table)
+    (note,) = loaded.notes
+    assert note.startswith("report.html could not be made (ZeroDivisionError)")
+    assert release_page(release, tmp_path / "r")["notes"] == [note]
+    page = (tmp_path / "r" / "report.html").read_text()
+    assert "All other files of the release are whole" in page
+    assert "Differentially private: epsilon 1" in page
