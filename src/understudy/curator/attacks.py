@@ -257,7 +257,9 @@ def alarms(strikes: tuple[Strike, ...], bound: Ceiling | None) -> Iterator[str]:
         told = strike.advantage
         if bound is None or strike.table != RELEASE or told.value is None:
             continue
-        error = ((told.high or 0.0) - (told.low or 0.0)) / (2 * WITHIN)
+        if told.low is None or told.high is None:
+            continue  # nobody can say how sure it is
+        error = (told.high - told.low) / (2 * WITHIN)
         if told.value - bound.swapped > _SURE * error:
             yield (
                 f"ALARM: the {strike.attack} attack on {strike.group} finds more than the promise "

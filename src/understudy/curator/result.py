@@ -12,6 +12,9 @@ WITHIN = 1.959963984540054
 """So many standard errors, for a normal number."""
 
 
+NO_INTERVAL = "too few rows for an interval"
+
+
 class Direction(StrEnum):
     """Which way is good."""
 
@@ -62,13 +65,15 @@ def resampled(  # noqa: PLR0913 - what a result holds
 ) -> Result:
     """A result from its value and, after it, its values on resampled rows.
 
-    Resamples on which it is not defined (NaN) are left out; if that is most of them, or the
-    value itself, there is no number to tell.
+    Resamples on which it is not defined (NaN) are left out; if that is most of them, there is no
+    interval to tell, and without the value itself no number either.
     """
     value, others = values[0], values[1:]
     defined = others[~np.isnan(others)]
-    if np.isnan(value) or 2 * len(defined) < len(others):
+    if np.isnan(value):
         return Result(name, None, None, None, direction, read, absent)
+    if 2 * len(defined) < len(others) or not len(defined):
+        return Result(name, float(value), None, None, direction, read, note or NO_INTERVAL)
     low, high = np.quantile(defined, [(1 - CONFIDENCE) / 2, (1 + CONFIDENCE) / 2])
     # A value at the end of its range, such as an AUC of 1, can lie a hair beyond its resamples.
     return Result(

@@ -69,29 +69,35 @@ DIRECTIONS: Mapping[str, Direction] = {
 }
 
 
+OF_PROBABILITIES = {"log loss", "Brier score"}
+"""Not defined for models that tell no probabilities."""
+
+
 def _over_classes(
-    made: ClassPredictions, score: Callable[[int], Values], weights: Weights
+    classes: NDArray[np.int64], score: Callable[[int], Values], weights: Weights
 ) -> Values:
-    """Of two classes the positive one's score; of more, the mean over those that occur."""
-    if made.positive is not None:
-        return score(made.positive)
-    present = np.unique(made.truth)
-    if not len(present):
+    """The mean over classes; where a resample has no row of a class, over the others."""
+    if not len(classes):
         return np.full(len(weights), np.nan)
-    return np.asarray(np.mean([score(int(k)) for k in present], axis=0))
+    found = np.array([score(int(k)) for k in classes])
+    defined = ~np.isnan(found)
+    return ratio(np.where(defined, found, 0.0).sum(axis=0), defined.sum(axis=0, dtype=np.float64))
 
 
 def _roc_auc(made: ClassPredictions, weights: Weights) -> Values:
     def one_against_rest(k: int) -> Values:
         return auc(made.scores[:, k], made.truth == k, weights)
 
-    return _over_classes(made, one_against_rest, weights)
+    if made.positive is not None:
+        return one_against_rest(made.positive)
+    return _over_classes(np.unique(made.truth), one_against_rest, weights)
 
 
 def _balanced_accuracy(made: ClassPredictions, weights: Weights) -> Values:
-    present = np.unique(made.truth)
-    found = [mean_where(made.predicted == k, made.truth == k, weights) for k in present]
-    return np.asarray(np.mean(found, axis=0)) if found else np.full(len(weights), np.nan)
+    def found(k: int) -> Values:
+        return mean_where(made.predicted == k, made.truth == k, weights)
+
+    return _over_classes(np.unique(made.truth), found, weights)
 
 
 def _f1(made: ClassPredictions, weights: Weights) -> Values:
@@ -102,9 +108,7 @@ def _f1(made: ClassPredictions, weights: Weights) -> Values:
 
     if made.positive is not None:
         return of_class(made.positive)
-    present = np.union1d(made.truth, made.predicted)
-    found = [of_class(int(k)) for k in present]
-    return np.asarray(np.mean(found, axis=0)) if found else np.full(len(weights), np.nan)
+    return _over_classes(np.union1d(made.truth, made.predicted), of_class, weights)
 
 
 def _log_loss(made: ClassPredictions, weights: Weights) -> Values:

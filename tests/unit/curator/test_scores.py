@@ -169,12 +169,22 @@ def test_f1_is_undefined_where_the_positive_class_is_neither_true_nor_predicted(
     assert (found["accuracy"] == 1).all()
 
 
-def test_a_resample_that_lacks_a_class_is_undefined_alone():
+def test_a_resample_that_lacks_a_class_is_judged_by_the_others():
     made = ClassPredictions(np.array([0, 1, 1]), np.array([0, 1, 0]), np.eye(2)[[0, 1, 0]], None, 1)
     weights = np.array([[1.0, 1.0, 1.0], [2.0, 0.0, 0.0], [1.0, 0.0, 2.0]])
     found = class_scores(made, weights)
     np.testing.assert_array_equal(found["ROC-AUC"], [0.75, np.nan, 0.5])
-    np.testing.assert_array_equal(found["balanced accuracy"], [0.75, np.nan, 0.5])
+    np.testing.assert_array_equal(found["balanced accuracy"], [0.75, 1.0, 0.5])
+
+
+def test_rare_classes_take_no_resample_away():
+    # Twenty classes of two rows each: nearly every resample lacks some of them.
+    truth = np.repeat(np.arange(20), 2)
+    scores = np.eye(20)[np.where(np.arange(40) % 3 == 0, 0, truth)]
+    made = ClassPredictions(truth, scores.argmax(axis=1), scores, scores, None)
+    found = class_scores(made, weightings(40))
+    for name, values in found.items():
+        assert not np.isnan(values).any(), name
 
 
 def test_without_probabilities_there_is_no_loss_and_the_rest_is_the_same():
