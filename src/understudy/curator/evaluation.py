@@ -24,7 +24,7 @@ from understudy.curator.tables import Tell
 from understudy.curator.target import Target
 from understudy.curator.task import Task
 from understudy.curator.trials import run_trials
-from understudy.curator.verdict import verdicts
+from understudy.curator.verdict import task_verdict, verdicts
 from understudy.errors import BadInput, listed
 from understudy.knowledge import Independence
 from understudy.schema import Schema
@@ -56,8 +56,10 @@ class Evaluation:
     def to_json(self) -> dict[str, Any]:
         """All of it as plain data."""
         head = {"format": FORMAT, "internal": True, "confidence": CONFIDENCE}
-        words = [] if self.task is None else verdicts(self.task)
-        told = {"verdicts": [dataclasses.asdict(one) for one in words]}
+        told: dict[str, Any] = {"verdict": None, "verdicts": []}
+        if self.task is not None:
+            told["verdict"] = dataclasses.asdict(task_verdict(self.task))
+            told["verdicts"] = [dataclasses.asdict(one) for one in verdicts(self.task)]
         return {**head, **_plain({**told, **dataclasses.asdict(self)})}
 
 

@@ -7,8 +7,7 @@ from typing import TypeVar
 from markupsafe import Markup
 
 from understudy.curator.evaluation import Evaluation
-from understudy.curator.result import Result
-from understudy.curator.told import Cell, tell_evaluation, told
+from understudy.curator.told import Cell, as_text, reasons, tell_evaluation
 from understudy.report.pages import rendered
 
 _Of = TypeVar("_Of")
@@ -39,6 +38,7 @@ class Blocks:
     """Collects what a page shows, in order."""
 
     blocks: list[_Text | _Grid | _Picture] = field(default_factory=list)
+    warnings: list[str] = field(default_factory=list)
 
     def head(self, text: str) -> None:
         """A heading."""
@@ -48,16 +48,19 @@ class Blocks:
         """A sentence."""
         self.blocks.append(_Text("say", text))
 
+    def warn(self, text: str) -> None:
+        """A sentence at the top, beside what the page is."""
+        self.warnings.append(text)
+
     def table(
         self, columns: Sequence[str], rows: Iterable[Sequence[Cell]], decimals: int = 3
     ) -> None:
         """Results with their intervals."""
         every = [tuple(row) for row in rows]
-        shown = tuple(tuple(told(cell, decimals) for cell in row) for row in every)
+        shown = tuple(tuple(as_text(cell, decimals) for cell in row) for row in every)
         self.blocks.append(_Grid(tuple(columns), shown))
-        lacking = (c for row in every for c in row if isinstance(c, Result) and c.value is None)
-        for reason in dict.fromkeys(cell.note for cell in lacking):
-            self.say(f"none: {reason}")
+        for reason in reasons(every):
+            self.say(reason)
 
     def picture(self, draw: Callable[[_Of], Markup | None], of: _Of, caption: str) -> None:
         """A picture, if there is something to see."""
@@ -71,4 +74,6 @@ def evaluation_page(evaluation: Evaluation) -> str:
     page = Blocks()
     tell_evaluation(evaluation, page)
     title = "Evaluation of a synthetic table against real rows"
-    return rendered("evaluation.html", __package__, title=title, blocks=page.blocks)
+    return rendered(
+        "evaluation.html", __package__, title=title, warnings=page.warnings, blocks=page.blocks
+    )

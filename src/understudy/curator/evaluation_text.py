@@ -8,8 +8,7 @@ from rich.console import Console
 from rich.table import Table
 
 from understudy.curator.evaluation import Evaluation
-from understudy.curator.result import Result
-from understudy.curator.told import Cell, tell_evaluation, told
+from understudy.curator.told import Cell, as_text, reasons, tell_evaluation
 
 _Of = TypeVar("_Of")
 
@@ -27,20 +26,21 @@ class _Printed:
         for line in textwrap.wrap(text, self.console.width - 2, break_long_words=False):
             self.console.print(f"  {line}", soft_wrap=True)
 
+    def warn(self, text: str) -> None:
+        self.console.print(text, style="bold", soft_wrap=True)
+
     def table(
         self, columns: Sequence[str], rows: Iterable[Sequence[Cell]], decimals: int = 3
     ) -> None:
         table = Table(box=None, pad_edge=False, padding=(0, 1, 0, 0))
         for column in columns:
             table.add_column(column, overflow="fold")
-        reasons: dict[str, None] = {}
-        for row in rows:
-            table.add_row(*(told(cell, decimals) for cell in row))
-            lacking = (c for c in row if isinstance(c, Result) and c.value is None)
-            reasons |= dict.fromkeys(cell.note for cell in lacking)
+        every = [tuple(row) for row in rows]
+        for row in every:
+            table.add_row(*(as_text(cell, decimals) for cell in row))
         self.console.print(table)
-        for reason in reasons:
-            self.say(f"none: {reason}")
+        for reason in reasons(every):
+            self.say(reason)
 
     def picture(self, draw: Callable[[_Of], object], of: _Of, caption: str) -> None:
         """Nothing: pictures are for pages."""

@@ -13,25 +13,27 @@ from understudy.curator.attacks import (
     Attacks,
 )
 from understudy.curator.fidelity import Fidelity
+from understudy.curator.pair_map import pair_map
 from understudy.curator.result import Result
 from understudy.curator.tables import REAL, SYNTHETIC
 from understudy.curator.task import Task
 from understudy.curator.verdict import main_score
+from understudy.domain import Clique
 from understudy.report.dots import Dot, DotRow, Mark, Rule, dot_plot
-from understudy.report.heat_map import heat_map
 from understudy.report.pages import rendered
+from understudy.report.svg import shortened
 
 _MOST_MAPPED = 60
 """A map of more columns shows those with the largest differences."""
 _MOST_OVERLAID = 100
+_MOST_LISTED = 10
 
 
 def task_scores(task: Task) -> Markup | None:
     """Each model's main score, trained on synthetic and on real rows."""
-    models = [score.model for score in task.scores if score.trained_on == SYNTHETIC]
-    baseline = next(score for score in task.scores if score.model not in models)
+    baseline = task.baseline
     rows, name = [], ""
-    for model in models:
+    for model in task.models:
         for side, mark in ((SYNTHETIC, Mark.CIRCLE), (REAL, Mark.SQUARE)):
             result = main_score(task.of(model, side).results)
             if result is not None:
@@ -69,23 +71,50 @@ def attack_strength(attacks: Attacks) -> Markup | None:
 
 def pair_distances(fidelity: Fidelity) -> Markup | None:
     """How far apart each pair of columns is in the two tables; single columns on the diagonal."""
-    told = {order.order: order.distances for order in fidelity.marginals if order.order <= 2}  # noqa: PLR2004
-    if 2 not in told:  # noqa: PLR2004 - pairs
+    orders = _by_order(fidelity)
+    if 2 not in orders:  # noqa: PLR2004 - pairs
         return None
     values: dict[tuple[str, str], float] = {}
-    for clique, distance, _ in told[1]:
+    for clique, distance, _ in orders[1]:
         values[clique[0], clique[0]] = distance
-    for clique, distance, _ in told[2]:
+    for clique, distance, _ in orders[2]:
         values[clique[0], clique[1]] = distance
-    worst = list(dict.fromkeys(name for clique, _, _ in told[2] for name in clique))
-    kept = {*worst[:_MOST_MAPPED]}
-    names = [column.name for column in fidelity.columns if column.name in kept]
+    names = _mapped(fidelity)
+    kept = {*names}
     most = max(0.05, *(value for pair, value in values.items() if kept.issuperset(pair)))
-    about = (
-        f"Total variation distance of each pair of {len(names)} columns, up to {most:.2f}; single "
-        "columns on the diagonal. Small and pale is better"
+    about = f"Total variation distance of each pair of {len(names)} columns, up to {most:.2f}"
+    return pair_map(names, values, most, about)
+
+
+def about_pairs(fidelity: Fidelity) -> str:
+    """What the map of pairs shows, and what it leaves out."""
+    drawn, there = len(_mapped(fidelity)), len(fidelity.columns)
+    which = (
+        ""
+        if drawn == there
+        else f" Drawn are the {drawn} columns with the worst pairs, of {there}."
     )
-    return heat_map(names, values, most, about)
+    return (
+        "How far each pair of columns is from its real distribution (total variation distance ↓); "
+        f"on the diagonal, single columns. Smaller and paler squares are better.{which}"
+    )
+
+
+def worst_pairs(fidelity: Fidelity) -> list[tuple[Clique, float, float]]:
+    """Pairs of columns, with their distance and what chance gives, the worst beyond it first."""
+    return list(_by_order(fidelity).get(2, ())[:_MOST_LISTED])
+
+
+def _by_order(fidelity: Fidelity) -> dict[int, tuple[tuple[Clique, float, float], ...]]:
+    return {order.order: order.distances for order in fidelity.marginals}
+
+
+def _mapped(fidelity: Fidelity) -> list[str]:
+    """The columns with the worst pairs, in the table's order."""
+    pairs = _by_order(fidelity).get(2, ())
+    worst = list(dict.fromkeys(name for clique, _, _ in pairs for name in clique))
+    kept = {*worst[:_MOST_MAPPED]}
+    return [column.name for column in fidelity.columns if column.name in kept]
 
 
 def overlaid_columns(fidelity: Fidelity) -> Markup | None:
@@ -97,6 +126,7 @@ def overlaid_columns(fidelity: Fidelity) -> Markup | None:
         __package__ or "understudy.curator",
         columns=fidelity.columns[:_MOST_OVERLAID],
         others=[column.name for column in fidelity.columns[_MOST_OVERLAID:]],
+        shortened=shortened,
     )
     return Markup(page)  # noqa: S704 - escaped by the template
 

@@ -5,9 +5,11 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from understudy.curator.kept import Kept, shares_kept
 from understudy.curator.result import Result, absent, resampled
 from understudy.curator.scores import (
     DIRECTIONS,
+    OF_PROBABILITIES,
     ClassPredictions,
     NumberPredictions,
     class_scores,
@@ -15,12 +17,13 @@ from understudy.curator.scores import (
 )
 from understudy.curator.tables import REAL, SYNTHETIC, Tables, row_keys
 from understudy.curator.target import Target
-from understudy.curator.trials import Predictions, Trial
+from understudy.curator.trials import BASELINE, Predictions, Trial
 from understudy.curator.weighted import Values, Weights
 from understudy.errors import listed
 
 GAP = "synthetic minus real"
 _DELTA_MSE = "ΔMSE (%)"
+_BASELINES = {*BASELINE.values()}
 
 
 @dataclass(frozen=True)
@@ -43,7 +46,21 @@ class Task:
     task: str
     positive: str | None
     scores: tuple[TaskScores, ...]
+    kept: tuple[Kept, ...]
+    """By model and score, what synthetic rows keep of what real rows add to guessing."""
+    seen: bool
+    """Whether the synthetic rows may have been made from the rows that were tested on."""
     notes: tuple[str, ...]
+
+    @property
+    def models(self) -> tuple[str, ...]:
+        """The models that were trained, by whatever rows."""
+        return tuple(dict.fromkeys(s.model for s in self.scores if s.model not in _BASELINES))
+
+    @property
+    def baseline(self) -> TaskScores:
+        """What a reader gets without any model."""
+        return next(score for score in self.scores if score.model in _BASELINES)
 
     def of(self, model: str, trained_on: str) -> TaskScores:
         """The scores of one model."""
@@ -74,7 +91,15 @@ def judge(tables: Tables, target: Target, trials: Sequence[Trial]) -> Task:
     scores.extend(_gaps(_read(tables, GAP, trials), first, scored))
     positive = None if target.positive is None else target.classes[target.positive]
     notes = tuple(_notes(tables, target, together=all(trial.twins_together for trial in trials)))
-    return Task(target.name, target.task, positive, tuple(scores), notes)
+    return Task(
+        target.name,
+        target.task,
+        positive,
+        tuple(scores),
+        kept=tuple(_kept(scored, BASELINE[bool(target.classes)])),
+        seen=tables.test is None,
+        notes=notes,
+    )
 
 
 def _scored(made: Predictions | str, weights: Weights) -> dict[str, Values]:
@@ -99,7 +124,7 @@ def _results(values: dict[str, Values], read: str, made: Predictions | str) -> t
         why = "the test rows hold one class only, or none"
         if isinstance(made, NumberPredictions):
             why = "the test rows hold one value only"
-        elif name in {"log loss", "Brier score"}:
+        elif name in OF_PROBABILITIES:
             why = "a linear SVM tells no probabilities"
         results.append(resampled(name, score, DIRECTIONS[name], read, absent=why))
     return tuple(results)
@@ -115,6 +140,17 @@ def _gaps(
             continue
         runs = [{name: a[name] - b[name] for name in a} for a, b in zip(ours, theirs, strict=True)]
         yield TaskScores(model, GAP, _results(_pooled(runs), read, first.predictions[model, REAL]))
+
+
+def _kept(
+    scored: Mapping[tuple[str, str], list[dict[str, Values]]], baseline: str
+) -> Iterator[Kept]:
+    """Of each model that was trained on both, what synthetic rows keep."""
+    guessing = scored.get((baseline, REAL))
+    for (model, trained_on), ours in scored.items():
+        theirs = scored.get((model, REAL))
+        if trained_on == SYNTHETIC and theirs is not None and guessing is not None:
+            yield from shares_kept(model, ours, theirs, guessing)
 
 
 def _belongs(name: str, target: Target) -> bool:

@@ -27,7 +27,8 @@ from understudy.curator.fidelity import Fidelity
 from understudy.curator.result import CONFIDENCE, Direction, Result
 from understudy.curator.tables import REAL, SYNTHETIC
 from understudy.curator.task import GAP, Task
-from understudy.curator.verdict import verdicts
+from understudy.curator.verdict import task_verdict, verdicts
+from understudy.report.svg import shortened
 
 _ARROWS = {
     Direction.HIGHER: " ↑",
@@ -37,6 +38,8 @@ _ARROWS = {
 }
 
 _FEW_TELLING = 0.5
+_LONGEST = 40
+"""Letters of a name in a table of others."""
 
 Cell = str | Result | None
 _Of = TypeVar("_Of")
@@ -51,6 +54,9 @@ class Page(Protocol):
     def say(self, text: str) -> None:
         """A sentence."""
 
+    def warn(self, text: str) -> None:
+        """A sentence that nobody may miss."""
+
     def table(
         self, columns: Sequence[str], rows: Iterable[Sequence[Cell]], decimals: int = 3
     ) -> None:
@@ -62,9 +68,14 @@ class Page(Protocol):
 
 def tell_evaluation(evaluation: Evaluation, page: Page) -> None:
     """All of it."""
+    for alarm in evaluation.attacks.alarms:
+        page.warn(alarm)
     rows = ", ".join(f"{count:,} {name}" for name, count in evaluation.rows.items())
     page.say(f"Rows: {rows}. Columns compared: {len(evaluation.columns)}.")
-    page.say(f"In brackets {CONFIDENCE:.0%} intervals; ↑ higher is better, ↓ lower is better.")
+    page.say(
+        f"In brackets {CONFIDENCE:.0%} intervals; ↑ higher is better, ↓ lower is better, →0 nearer "
+        "to 0 is better."
+    )
     for note in evaluation.notes:
         page.say(note)
     if evaluation.task is not None:
@@ -82,6 +93,7 @@ def tell_evaluation(evaluation: Evaluation, page: Page) -> None:
 def _show_task(page: Page, task: Task) -> None:
     positive = "" if task.positive is None else f", positive class {task.positive}"
     page.head(f"Task: {task.task} of {task.target}{positive}")
+    page.say(str(task_verdict(task)))
     for verdict in verdicts(task):
         page.say(str(verdict))
     page.picture(
@@ -90,17 +102,15 @@ def _show_task(page: Page, task: Task) -> None:
         "Circles: trained on synthetic rows; squares: on real rows; lines reach over their "
         "intervals. The further right the better, and the closer a circle is to its square.",
     )
-    models = [score.model for score in task.scores if score.trained_on == SYNTHETIC]
-    baseline = next(score for score in task.scores if score.model not in models)
-    by_chance = {result.name: result for result in baseline.results}
-    for model in models:
+    by_chance = {result.name: result for result in task.baseline.results}
+    for model in task.models:
         sides = {
             score.trained_on: {result.name: result for result in score.results}
             for score in task.scores
             if score.model == model
         }
         page.table(
-            (model, "trained on synthetic", "trained on real", baseline.model),
+            (model, "trained on synthetic", "trained on real", task.baseline.model),
             [
                 (_named(ours), ours, sides[REAL].get(name), _short(by_chance.get(name)))
                 for name, ours in sides[SYNTHETIC].items()
@@ -108,7 +118,7 @@ def _show_task(page: Page, task: Task) -> None:
         )
         gap = next(iter(sides.get(GAP, {}).values()), None)
         if gap is not None and gap.value is not None:
-            page.say(f"Synthetic minus real, {gap.name}: {told(gap)}.")
+            page.say(f"Synthetic minus real, {_named(gap)}: {as_text(gap)}.")
     page.say(f"Read: {task.scores[0].results[0].read}.")
     for note in task.notes:
         page.say(note)
@@ -116,24 +126,33 @@ def _show_task(page: Page, task: Task) -> None:
 
 def _show_fidelity(page: Page, fidelity: Fidelity) -> None:
     page.head("Fidelity: how far distributions are apart")
-    page.picture(
-        pictures.pair_distances,
-        fidelity,
-        "How far each pair of columns is from its real distribution (total variation distance); "
-        "on the diagonal, single columns. Smaller and paler squares are better.",
-    )
+    page.picture(pictures.pair_distances, fidelity, pictures.about_pairs(fidelity))
+    pairs = pictures.worst_pairs(fidelity)
+    if pairs:
+        page.table(
+            ("worst pairs of columns", "distance ↓", "by chance"),
+            [
+                (
+                    " and ".join(shortened(name, _LONGEST) for name in clique),
+                    _number(distance),
+                    _number(chance),
+                )
+                for clique, distance, chance in pairs
+            ],
+        )
     lines: list[Sequence[Cell]] = []
     for one in fidelity.marginals:
         lines += [
             (_named(one.distance), one.distance, f"{one.floor:.3g} by chance"),
-            (f"  worst: {', '.join(one.worst)}", one.worst_distance, ""),
+            (_worst(one.worst, one.worst_distance), one.worst_distance, ""),
             (_named(one.divergence), one.divergence, f"{one.divergence_floor:.3g} by chance"),
         ]
     for moment in fidelity.moments:
         chance = f"{moment.floor:.3g} by chance"
         lines.append((_named(moment.difference), moment.difference, chance))
         if moment.worst:
-            lines.append((f"  worst: {', '.join(moment.worst)}", moment.worst_difference, ""))
+            worst = moment.worst_difference
+            lines.append((_worst(moment.worst, worst), worst, ""))
     page.table(("", "value", ""), lines)
     page.say("Divergences are in nats, moments in the real table's standard deviations.")
     for note in fidelity.notes:
@@ -146,7 +165,7 @@ def _show_independence(page: Page, tests: Sequence[IndependenceTest]) -> None:
         return
     page.head("Stated independence, in the rows")
     page.table(
-        ("", "information (nats) ↓", "if it held", "p"),
+        ("", "information (nats) ↓", "if it held", "p ↑"),
         [
             (
                 f"{test.sentence}, {test.table} rows",
@@ -200,7 +219,7 @@ def _show_attacks(page: Page, attacks: Attacks) -> None:
         ]
         page.say("Advantage over guessing (2·AUC − 1), and p: how often guessing does as well")
         page.table(
-            ("attack", "rows", "release ↓", "p", "nothing leaks →0", "all leaks"),
+            ("attack", "rows", "release ↓", "p ↑", "nothing leaks →0", "all leaks"),
             [
                 (
                     attack,
@@ -239,7 +258,7 @@ def _show_attacks(page: Page, attacks: Attacks) -> None:
 
 def _show_disclosure(page: Page, disclosure: Disclosure) -> None:
     page.head("Copies and distances: no evidence of privacy")
-    page.table(("", "value"), [(result.name, result) for result in disclosure.results])
+    page.table(("", "value"), [(_named(result), result) for result in disclosure.results])
     page.say(disclosure.warning)
 
 
@@ -247,12 +266,25 @@ def _named(result: Result) -> str:
     return f"{result.name}{_ARROWS[result.direction]}"
 
 
-def told(cell: Cell, decimals: int = 3) -> str:
+def _worst(names: Sequence[str], result: Result) -> str:
+    shown = ", ".join(shortened(name, _LONGEST) for name in names)
+    return f"  worst: {shown}{_ARROWS[result.direction]}"
+
+
+def reasons(rows: Iterable[Sequence[Cell]]) -> list[str]:
+    """Why results of a table have no value, each reason once."""
+    lacking = (c for row in rows for c in row if isinstance(c, Result) and c.value is None)
+    return [f"none: {reason}" for reason in dict.fromkeys(cell.note for cell in lacking)]
+
+
+def as_text(cell: Cell, decimals: int = 3) -> str:
     """A text as it is; a result's value and interval."""
     if cell is None or isinstance(cell, str):
         return cell or ""
     if cell.value is None:
         return "none"
+    if cell.low is None or cell.high is None:
+        return _number(cell.value, decimals)
     ends = ", ".join(_number(end, decimals) for end in (cell.low, cell.high))
     return f"{_number(cell.value, decimals)} [{ends}]"
 

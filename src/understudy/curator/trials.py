@@ -95,7 +95,7 @@ def run_trials(  # noqa: PLR0913, PLR0917 - one per choice
                     trial.predictions[key] = trials[0].predictions[key]
                 else:
                     trial.predictions[key] = fit.predict(rows, split.test)
-            if not classes:
+            if not classes and SYNTHETIC in sides:
                 trial.delta_mse[model] = _delta_mse(fit, split.own, synthetic, trial)
         trial.predictions[BASELINE[classes], REAL] = _baseline(target, split.train, split.test)
         trials.append(trial)
