@@ -9,10 +9,10 @@ import pyarrow as pa
 import pytest
 
 from helpers.browser import CHROMIUM, chromium
+from helpers.comparisons import planned, write_rows
 from understudy.curator.evaluation import Learner, evaluate
 from understudy.curator.evaluation_page import evaluation_page
 from understudy.experiments.compare.compare import compare
-from understudy.experiments.compare.plan import Plan
 from understudy.pipeline import synthesize
 from understudy.privacy.noise import SeededForTests
 
@@ -79,6 +79,19 @@ def check(browser, path):
             assert browser.requests == [path.absolute().as_uri()]
             assert browser.overflow <= 0
     assert browser.printed().startswith(b"%PDF")
+    browser.open(path, width=390)
+    assert min(browser.look(LETTERS), default=10) >= 10
+
+
+LETTERS = """
+[...document.querySelectorAll('svg')].flatMap(svg => {
+  const scale = svg.viewBox.baseVal.width
+    ? svg.getBoundingClientRect().width / svg.viewBox.baseVal.width : 1;
+  return [...svg.querySelectorAll('text')].map(
+    text => scale * parseFloat(getComputedStyle(text).fontSize));
+})
+"""
+"""How large the letters of pictures are on the screen."""
 
 
 @pytest.mark.parametrize("table", TABLES)
@@ -122,6 +135,7 @@ def look_at_the_evaluation(browser, pages):
     assert "INTERNAL" in browser.text(".banner")
     text = browser.look("document.body.innerText")
     (verdict,) = content["verdicts"]
+    assert f"Verdict for the task: {content['verdict']['word']}" in text
     assert f"{verdict['score']} of {verdict['synthetic']:.3f}" in text
     assert f"keeps {verdict['kept']:.0%}" in text
     shown = {
@@ -139,22 +153,8 @@ def look_at_the_evaluation(browser, pages):
 
 def test_the_comparison_shows_each_cell(browser, tmp_path):
     columns, target = small(np.random.default_rng(0), 600)
-    lines = [",".join(map(str, row)) for row in zip(*columns.values(), strict=True)]
-    data = tmp_path / "rows.csv"
-    data.write_text("\n".join([",".join(columns), *lines]) + "\n")
-    plan = Plan(
-        data=str(data),
-        data_hash="",
-        target=target,
-        methods=("independent", "mst"),
-        epsilons=(2.0, 8.0),
-        seeds=2,
-        delta=1e-5,
-        learners=("logistic",),
-        schema=None,
-        text_encoding="utf-8",
-        version="0",
-    )
+    data = write_rows(tmp_path / "rows.csv", columns)
+    plan = planned(data, target=target, epsilons=(2.0, 8.0))
     found = compare(plan, tmp_path / "out")
     path = tmp_path / "out" / "comparison.html"
     assert stat.S_IMODE(path.stat().st_mode) == 0o600

@@ -6,7 +6,7 @@ from typing import Annotated
 
 import typer
 
-from understudy.cli.exits import STOPPED
+from understudy.cli.exits import BAD_INPUT, REFUSED_FOR_PRIVACY, STOPPED
 from understudy.cli.options import AsJson, Data, TextEncoding, names_between_commas
 from understudy.errors import BadInput
 
@@ -35,6 +35,9 @@ def compare(  # noqa: PLR0913 - one per option
     schema: Annotated[
         Path | None, typer.Option(metavar="FILE", help="What the columns hold.")
     ] = None,
+    person: Annotated[
+        str | None, typer.Option(metavar="ID", help="The column that tells persons apart.")
+    ] = None,
     out: Annotated[
         Path, typer.Option(metavar="DIR", help="A folder for you alone; the same goes on.")
     ] = Path("comparison"),
@@ -44,8 +47,9 @@ def compare(  # noqa: PLR0913 - one per option
     """Compare methods by what their releases are worth for a task.
 
     Models are trained on releases of each method at each epsilon, several times on other rows, and
-    tested on rows left out. Each cell is written down as it is done: stopped, the same command goes
-    on where it was. The result is internal: it was tested on real rows.
+    tested on rows left out; a person's rows stay together, and so do equal ones. Each cell is
+    written down as it is done: stopped, the same command goes on where it was. The result is
+    internal: it was tested on real rows.
     """
     from importlib.metadata import version
 
@@ -72,6 +76,7 @@ def compare(  # noqa: PLR0913 - one per option
         schema=None if schema is None else spelled_out(read_schema(schema)),
         text_encoding=text_encoding,
         version=version("understudy"),
+        person=person,
     )
     try:
         with told_steps(quiet=as_json) as tell:
@@ -83,6 +88,10 @@ def compare(  # noqa: PLR0913 - one per option
         typer.echo(json.dumps(comparison.to_json(), indent=2, ensure_ascii=False))
     else:
         show(comparison, out)
+    if comparison.empty:
+        refused = comparison.refused_for_privacy
+        typer.echo("Error: No release came out; the reasons are above.", err=True)
+        raise typer.Exit(REFUSED_FOR_PRIVACY if refused else BAD_INPUT)
 
 
 def _number(text: str) -> float:

@@ -32,10 +32,12 @@ def align(  # noqa: PLR0913 - one per choice
     schema: Schema | None = None,
     without: Collection[str] = (),
     named: Collection[str] = (),
+    settled: Mapping[str, Sort] | None = None,
 ) -> Tables:
     """The tables, read alike; refused if they do not have the same columns of the same types.
 
-    `named` columns were asked for, and are compared even if they look like names.
+    `named` columns were asked for, and are compared even if they look like names. Where it is
+    `settled` what columns are compared as, others of the real table are left out.
     """
     tables = {REAL: real, SYNTHETIC: synthetic} | ({} if test is None else {TEST: test})
     facts = {} if schema is None else {column.name: column for column in schema}
@@ -43,8 +45,9 @@ def align(  # noqa: PLR0913 - one per choice
     for name in without:
         if name not in present:
             raise UnknownColumn(name, present)
-    released = {name for name, column in facts.items() if column.coded}
-    dropped = {*without, *(facts.keys() - released)}
+    dropped = {*without, *(name for name, column in facts.items() if not column.coded)}
+    dropped |= set() if settled is None else {*real.column_names} - settled.keys()
+    named = {*named, *(settled or ())}
     names = _kept(tables, dropped)
     columns: list[ComparedColumn] = []
     numbers: dict[str, dict[str, NDArray[np.float64]]] = {which: {} for which in tables}
@@ -54,10 +57,10 @@ def align(  # noqa: PLR0913 - one per choice
     for name in names:
         fact = facts.get(name)
         stored = _stored(name, tables)
-        sort = None if stored is None else _sort(name, stored, fact)
-        if stored is None or sort is None:
+        if stored is None:
             left_out.append(name)
             continue
+        sort = _sort(name, stored, fact, settled)
         if fact is None and name not in named and _names_rows(sort, stored[REAL]):
             left_out.append(name)
             shared[name] = _shared(stored)
@@ -113,8 +116,15 @@ def _check_names(which: str, found: list[str], names: list[str]) -> None:
         raise BadInput(msg)
 
 
-def _sort(name: str, stored: Mapping[str, StoredColumn], fact: Column | None) -> Sort:
+def _sort(
+    name: str,
+    stored: Mapping[str, StoredColumn],
+    fact: Column | None,
+    settled: Mapping[str, Sort] | None,
+) -> Sort:
     """What the column is compared as; refused if the tables disagree."""
+    if settled is not None:
+        return _settled(name, stored, settled[name])
     found = {which: sort for which, cells in stored.items() if (sort := cells.sort) is not None}
     if fact is not None and fact.kind is not Kind.UNKNOWN:
         # What a release could only find to be labels may be numbers: those it tells stay numbers,
@@ -166,6 +176,15 @@ def _declared(name: str, stored: Mapping[str, StoredColumn], fact: Column) -> So
                 f"{which} table. Correct the schema or the table, or leave the column out with "
                 "--without."
             )
+            raise BadInput(msg)
+    return sort
+
+
+def _settled(name: str, stored: Mapping[str, StoredColumn], sort: Sort) -> Sort:
+    """What the column is settled to be; refused if its storage cannot be read so."""
+    for which, cells in stored.items():
+        if sort.counted and cells.storage is not Storage.TEXT and cells.sort not in {sort, None}:
+            msg = f"Column {name!r} holds {sort}s, and {cells.sort}s in the {which} table."
             raise BadInput(msg)
     return sort
 

@@ -1,17 +1,26 @@
 """What is compared with what."""
 
-from collections.abc import Sequence
-from dataclasses import asdict, dataclass
+from collections.abc import Collection
+from dataclasses import asdict, dataclass, field
+from secrets import token_hex
 from typing import Any
 
+from understudy.column import Role
 from understudy.curator.models import Learner, learner_named
 from understudy.errors import BadInput, listed
 from understudy.mechanisms.catalog import mechanism_named
 from understudy.privacy.budget import Budget
+from understudy.privacy.spelling import digest, spelled
+from understudy.schema import Schema
+from understudy.schema_files import schema_from_toml
 
 REAL = "real rows"
 """In place of a method: what models reach that are trained on the rows themselves."""
 MOST_SEEDS = 100
+FORMAT = "understudy comparison plan 1"
+_ASIDE = ("data", "version", "salt")
+"""What may differ between two plans for the same: hashes tell tables apart, whatever their names;
+versions have words of their own; and the salt is drawn once for a folder."""
 
 
 @dataclass(frozen=True)
@@ -24,8 +33,8 @@ class Cell:
 
     @property
     def name(self) -> str:
-        """For people, and for the cell's file."""
-        at = "" if self.epsilon is None else f"-{self.epsilon:g}"
+        """For people, and for the cell's file: other cells have other names."""
+        at = "" if self.epsilon is None else f"-{self.epsilon!r}".removesuffix(".0")
         return f"{self.method.replace(' ', '-')}{at}-{self.seed}"
 
 
@@ -45,6 +54,10 @@ class Plan:
     """The schema as text."""
     text_encoding: str
     version: str
+    person: str | None = None
+    """The column that tells persons apart, where it was named."""
+    salt: str = field(default_factory=lambda: token_hex(32), repr=False)
+    """Secret: with it, who knows a row knows whether releases were made from it."""
 
     def __post_init__(self) -> None:
         for name in self.methods:
@@ -65,6 +78,9 @@ class Plan:
         if not 1 <= self.seeds <= MOST_SEEDS:
             msg = f"{self.seeds} repetitions; take between 1 and {MOST_SEEDS}."
             raise BadInput(msg)
+        if self.person == self.target:
+            msg = f"Column {self.target!r} cannot be the target and tell persons apart."
+            raise BadInput(msg)
 
     @property
     def cells(self) -> list[Cell]:
@@ -83,10 +99,33 @@ class Plan:
         """The models that are trained."""
         return tuple(learner_named(name) for name in self.learners)
 
+    @property
+    def stated(self) -> Schema | None:
+        """The schema, where there is one."""
+        return None if self.schema is None else schema_from_toml(self.schema, folder=None)
+
+    @property
+    def owner(self) -> str | None:
+        """The column that tells persons apart: as named, or as the schema says."""
+        if self.person is not None or self.schema is None:
+            return self.person
+        ids = (c.name for c in self.stated or () if c.role is Role.ID)
+        return next(ids, None)
+
+    @property
+    def digest(self) -> str:
+        """Tells cells of this plan from those of others."""
+        return digest(spelled(self.facts() | {"salt": self.salt, "version": self.version}))
+
+    def facts(self) -> dict[str, Any]:
+        """What must be the same, for a comparison to go on."""
+        return {key: value for key, value in asdict(self).items() if key not in _ASIDE}
+
     def to_json(self) -> dict[str, Any]:
-        """The plan as plain data."""
-        return {**asdict(self), "format": "understudy comparison 1", "internal": True}
+        """The plan as plain data, but for its secret."""
+        told = {key: value for key, value in asdict(self).items() if key != "salt"}
+        return {**told, "format": FORMAT, "internal": True}
 
 
-def _again(twice: Sequence[str] | set[str]) -> str:
+def _again(twice: Collection[str]) -> str:
     return f"; {listed(sorted(twice))} came twice" if twice else ""

@@ -3,74 +3,134 @@
 Who starts again goes on where it stopped. All of it is internal, and for its owner alone.
 """
 
+import fcntl
 import json
 import os
-import tempfile
+from dataclasses import replace
 from pathlib import Path
+from typing import Any, Self
 
+from understudy.curator.internal import check_unpublished, replace_internal
 from understudy.errors import BadInput
-from understudy.experiments.compare.cell import Outcome
-from understudy.experiments.compare.plan import Cell, Plan
-from understudy.privacy.folder import CERTIFICATE
+from understudy.experiments.compare.outcome import Outcome
+from understudy.experiments.compare.plan import FORMAT, Cell, Plan
 from understudy.privacy.spelling import DEFECTS
 
-_PLAN, _CELLS = "plan.json", "cells"
+_PLAN, _CELLS, _LOCK = "plan.json", "cells", ".lock"
 PAGE, RESULT = "comparison.html", "comparison.json"
 
 
 class Store:
-    """Outcomes on the disk."""
+    """Outcomes on the disk; one process at a time."""
+
+    plan: Plan
+    """As it was given, with the salt of the folder."""
 
     def __init__(self, folder: Path, plan: Plan) -> None:
         """Open a folder for a plan: a new one, or one that was begun with the same plan."""
         self.folder = folder
-        if any((above / CERTIFICATE).exists() for above in [folder, *folder.absolute().parents]):
-            msg = f"{folder} lies in a release folder, where everything may be published."
-            raise BadInput(msg)
-        written = json.dumps(plan.to_json(), indent=2, ensure_ascii=False) + "\n"
+        check_unpublished(folder)
         try:
+            # What is here already is somebody's, unless a plan says that it is ours.
+            others = folder.exists() and any(path.name != _LOCK for path in folder.iterdir())
+            if others and not (folder / _PLAN).exists():
+                msg = f"{folder} holds other files. Choose a new folder with --out."
+                raise BadInput(msg)
             folder.mkdir(mode=0o700, exist_ok=True)
-            (folder / _CELLS).mkdir(mode=0o700, exist_ok=True)
-            if (folder / _PLAN).exists():
-                before = (folder / _PLAN).read_text(encoding="utf-8")
-            else:
-                before = written
-                self._write(folder / _PLAN, written)
+            self._lock = os.open(folder / _LOCK, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
         except OSError as error:
-            msg = f"{folder} cannot be used: {error.strerror}. Choose a folder that is yours."
-            raise BadInput(msg) from None
-        if before != written:
-            msg = (
-                f"{folder} holds a comparison of other things: other rows, methods, or options. "
-                "Choose another folder with --out, or ask for the same again to go on."
-            )
-            raise BadInput(msg)
+            raise BadInput(_unusable(folder, error)) from None
+        try:
+            self._take(plan)
+        except BaseException:
+            os.close(self._lock)
+            raise
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        os.close(self._lock)
 
     def done(self) -> dict[Cell, Outcome]:
         """The cells that need not be run again; what failed is tried once more."""
         found = {}
         for path in sorted((self.folder / _CELLS).glob("*.json")):
             try:
-                outcome = Outcome.from_json(json.loads(path.read_text(encoding="utf-8")))
+                content = json.loads(path.read_text(encoding="utf-8"))
+                outcome = Outcome.from_json(content, self.plan.digest)
             except (*DEFECTS, OSError):
-                continue  # such as half a file: run again
+                continue  # such as half a file, or another plan's: run again
             if outcome.failed is None:
                 found[outcome.cell] = outcome
         return found
 
     def keep(self, outcome: Outcome) -> None:
         """Write one cell."""
-        content = json.dumps(outcome.to_json(), indent=2, ensure_ascii=False) + "\n"
-        self._write(self.folder / _CELLS / f"{outcome.cell.name}.json", content)
+        path = self.folder / _CELLS / f"{outcome.cell.name}.json"
+        replace_internal(path, _written(outcome.to_json(self.plan.digest)))
 
-    def finish(self, content: str, page: str) -> None:
+    def finish(self, content: dict[str, Any], page: str) -> None:
         """Write the result, over that of an earlier time."""
-        self._write(self.folder / RESULT, content)
-        self._write(self.folder / PAGE, page)
+        replace_internal(self.folder / RESULT, _written(content))
+        replace_internal(self.folder / PAGE, page)
 
-    def _write(self, path: Path, text: str) -> None:
-        """Whole or not at all, and for its owner alone."""
-        handle, name = tempfile.mkstemp(dir=path.parent, prefix=".part-")
-        with os.fdopen(handle, "w", encoding="utf-8") as file:
-            file.write(text)
-        Path(name).replace(path)
+    def _take(self, plan: Plan) -> None:
+        """Lock the folder, and read its plan or write it."""
+        try:
+            fcntl.flock(self._lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except OSError:
+            msg = (
+                f"Another process compares in {self.folder}. Wait for it, or end it; or choose "
+                "another folder with --out."
+            )
+            raise BadInput(msg) from None
+        path = self.folder / _PLAN
+        try:
+            (self.folder / _CELLS).mkdir(mode=0o700, exist_ok=True)
+            before = path.read_text(encoding="utf-8") if path.exists() else None
+        except (OSError, UnicodeDecodeError) as error:
+            raise BadInput(_unusable(self.folder, error)) from None
+        if before is None:
+            self.plan = plan
+            replace_internal(path, _written({**plan.to_json(), "salt": plan.salt}))
+        else:
+            self.plan = replace(plan, salt=_salt(self.folder, before, plan))
+
+
+def _salt(folder: Path, before: str, plan: Plan) -> str:
+    """The salt of a plan that was written down; refused if it is another plan."""
+    try:
+        content = json.loads(before)
+        salt = str(content["salt"])
+        bytes.fromhex(salt)
+        version, ours = str(content["version"]), content["format"] == FORMAT
+        facts = json.loads(json.dumps(plan.facts()))
+        same = all(content[key] == value for key, value in facts.items())
+    except DEFECTS:
+        ours = False
+    if not ours:
+        msg = f"{folder} holds other files, or a damaged comparison. Choose another with --out."
+        raise BadInput(msg)
+    if not same:
+        msg = (
+            f"{folder} holds a comparison of other things: other rows, methods, or options. "
+            "Choose another folder with --out, or ask for the same again to go on."
+        )
+        raise BadInput(msg)
+    if version != plan.version:
+        msg = (
+            f"{folder} was begun with Understudy {version}, and this is {plan.version}, whose "
+            "cells may come out differently. Choose another folder with --out."
+        )
+        raise BadInput(msg)
+    return salt
+
+
+def _written(content: dict[str, Any]) -> str:
+    return json.dumps(content, indent=2, ensure_ascii=False) + "\n"
+
+
+def _unusable(folder: Path, error: Exception) -> str:
+    why = error.strerror if isinstance(error, OSError) else "it holds other files"
+    return f"{folder} cannot be used: {why}. Choose a folder that is yours."

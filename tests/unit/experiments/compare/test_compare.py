@@ -1,60 +1,30 @@
 """Comparisons: cells are run once, written down, and added up."""
 
 import json
-import os
-import signal
 import stat
-import subprocess
-import sys
-import time
 
 import numpy as np
 import pytest
 from typer.testing import CliRunner
 
+from helpers.comparisons import ill_by_age, outcome, planned, write_rows
 from understudy.cli import app
-from understudy.errors import BadInput
-from understudy.experiments.compare import cell as module
-from understudy.experiments.compare import compare as compare_module
-from understudy.experiments.compare.cell import Outcome, run_cell
+from understudy.errors import BadInput, PrivacyRefused
+from understudy.experiments.compare import cell as cell_module
+from understudy.experiments.compare import pool as pool_module
+from understudy.experiments.compare.cell import run_cell
 from understudy.experiments.compare.compare import compare
-from understudy.experiments.compare.plan import REAL, Cell, Plan
-from understudy.experiments.compare.store import Store
-from understudy.experiments.compare.summary import summed_up
-from understudy.privacy.budget import Budget, epsilon_of_rho
+from understudy.experiments.compare.ground import ground_of
+from understudy.experiments.compare.plan import REAL, Cell
 
 
 @pytest.fixture
 def data(tmp_path):
-    rng = np.random.default_rng(0)
-    age = rng.integers(18, 90, 400)
-    ill = np.where(rng.random(400) < age / 120, "yes", "no")
-    path = tmp_path / "rows.csv"
-    path.write_text("age,ill\n" + "".join(f"{a},{b}\n" for a, b in zip(age, ill, strict=True)))
-    return path
+    return ill_by_age(tmp_path / "rows.csv")
 
 
-def planned(data, **changes):
-    facts = {
-        "data": str(data),
-        "data_hash": "0",
-        "target": "ill",
-        "methods": ("independent", "mst"),
-        "epsilons": (4.0, 8.0),
-        "seeds": 2,
-        "delta": 1e-5,
-        "learners": ("logistic",),
-        "schema": None,
-        "text_encoding": "utf-8",
-        "version": "0",
-    }
-    return Plan(**{**facts, **changes})
-
-
-def outcome(cell, auc=0.7, failed=None):
-    scores = {} if failed else {"logistic regression": {"ROC-AUC": auc, "log loss": None}}
-    rho = "0" if cell.epsilon is None else str(Budget(cell.epsilon, 1e-5).rho)
-    return Outcome(cell.method, cell.epsilon, cell.seed, scores, 1.0, rho, failed=failed)
+def run(*arguments):
+    return CliRunner().invoke(app, ["compare", *map(str, arguments)], env={"COLUMNS": "100"})
 
 
 def test_each_method_meets_each_epsilon_on_each_split(data):
@@ -83,34 +53,56 @@ def test_what_makes_no_sense_is_refused_before_any_work(data, changes, said):
 
 def test_a_cell_is_tested_on_rows_it_was_not_made_from(data, monkeypatch):
     seen = []
-    whole = module.synthesize
+    whole = cell_module.synthesize
 
     def spy(train, **how):
         seen.append(train)
         return whole(train, **how)
 
-    monkeypatch.setattr(module, "synthesize", spy)
+    monkeypatch.setattr(cell_module, "synthesize", spy)
     plan = planned(data)
     one = run_cell(plan, Cell("mst", 8.0, 0))
     assert one.failed is None
     assert set(one.scores) == {"logistic regression"}
-    train, test = module._split(plan.data, "utf-8", 0)
-    assert (train.num_rows, test.num_rows) == (280, 120)
+    train, test = ground_of(plan).split(0)
+    assert train.num_rows + test.num_rows == 400
     assert seen == [train]
-    again, _ = module._split(plan.data, "utf-8", 1)
-    assert again != train
-    assert run_cell(plan, Cell(REAL, None, 0)).rho == "0"
+    real = run_cell(plan, Cell(REAL, None, 0))
+    assert real.rho == "0"
+    assert real.scores.keys() == one.scores.keys()
 
 
-def test_what_a_method_refuses_is_its_outcome(data):
-    one = run_cell(planned(data, target="nothing"), Cell("mst", 8.0, 0))
-    assert "nothing" in one.failed
-    assert one.scores == {}
+@pytest.mark.parametrize("values", [2, 15, 25])
+def test_releases_and_real_rows_have_the_same_scores(tmp_path, values):
+    # Numbers: few of them are classes, more are predicted as numbers, on both sides alike.
+    rng = np.random.default_rng(0)
+    ill = rng.integers(0, values, 600)
+    x = (ill + rng.normal(0, 1, 600)).round(1)
+    plan = planned(write_rows(tmp_path / "rows.csv", {"x": x, "ill": ill}))
+    real, ours = (run_cell(plan, cell) for cell in plan.cells[:2])
+    (real_scores,), (our_scores,) = real.scores.values(), ours.scores.values()
+    assert real_scores.keys() == our_scores.keys() - {"ΔMSE (%)"}
+    assert ("R²" in real_scores) == (values > 20)
 
 
-def test_a_target_that_is_not_there_is_refused_first(data, tmp_path):
+def test_a_model_without_a_score_says_why(tmp_path):
+    # Of one rare class the test rows of some splits have none.
+    ill = ["yes"] * 2 + ["no"] * 198
+    data = write_rows(tmp_path / "rows.csv", {"x": np.arange(200), "ill": ill})
+    plan = planned(data, seeds=9)
+    outcomes = [run_cell(plan, cell) for cell in plan.cells if cell.method == REAL]
+    lacking = [one for one in outcomes if one.lacking]
+    assert lacking
+    assert lacking[0].lacking == {
+        "logistic regression": "the test rows hold one class only, or none"
+    }
+
+
+def test_a_table_that_no_method_can_take_is_refused_first(data, tmp_path):
     with pytest.raises(BadInput, match=r"There is no column 'il'\. Did you mean 'ill'"):
         compare(planned(data, target="il"), tmp_path / "out")
+    with pytest.raises(BadInput, match="height"):
+        compare(planned(data, schema="[columns.height]\n"), tmp_path / "out")
     assert not (tmp_path / "out").exists()
 
 
@@ -118,7 +110,7 @@ def test_who_stops_it_is_told_how_to_go_on(data, tmp_path, monkeypatch):
     def stop(*_, **__):
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(compare_module, "run_cell", stop)
+    monkeypatch.setattr(pool_module, "run_cell", stop)
     done = run(data, "--target", "ill", "--out", tmp_path / "out")
     assert done.exit_code == 130
     assert "the same command goes on" in done.stderr
@@ -133,77 +125,25 @@ def test_finished_cells_are_not_run_again(data, tmp_path, monkeypatch):
             raise KeyboardInterrupt
         return outcome(cell, failed="no luck" if len(ran) == 2 else None)
 
-    monkeypatch.setattr(compare_module, "run_cell", run)
-    plan, folder, told = planned(data), tmp_path / "out", []
+    monkeypatch.setattr(pool_module, "run_cell", run)
+    folder, said = tmp_path / "out", []
     with pytest.raises(KeyboardInterrupt):
-        compare(plan, folder)
+        compare(planned(data), folder)
     assert len(ran) == 4
-    compare(plan, folder, tell=told.append)
+    compare(planned(data), folder, tell=said.append)
     # Three were written down; the one that failed is tried again, and so is the interrupted one.
-    assert told[0] == "2 of 10 cells are done already"
+    assert said[1] == "2 of 10 cells are done already"
     assert len(ran) == 4 + 8
-    assert "left" in told[1]
-    assert "left" not in told[-1]
+    assert "left" in said[2]
+    assert "left" not in said[-1]
     before = len(ran)
-    compare(plan, folder)
+    compare(planned(data), folder)
     assert len(ran) == before
     for path in [folder, *folder.rglob("*")]:
         mode = stat.S_IMODE(path.stat().st_mode)
         assert mode == (0o700 if path.is_dir() else 0o600), path
     assert json.loads((folder / "comparison.json").read_text())["internal"]
     assert all(json.loads(p.read_text())["internal"] for p in (folder / "cells").iterdir())
-
-
-def test_a_folder_is_for_one_plan(data, tmp_path):
-    Store(tmp_path / "out", planned(data))
-    Store(tmp_path / "out", planned(data))
-    with pytest.raises(BadInput, match="comparison of other things"):
-        Store(tmp_path / "out", planned(data, data_hash="1"))
-    (tmp_path / "release").mkdir()
-    (tmp_path / "release" / "certificate.json").touch()
-    with pytest.raises(BadInput, match="release folder"):
-        Store(tmp_path / "release" / "out", planned(data))
-    with pytest.raises(BadInput, match="cannot be used"):
-        Store(tmp_path / "none" / "out", planned(data))
-
-
-def test_half_a_file_is_run_again(data, tmp_path):
-    store = Store(tmp_path / "out", planned(data))
-    cell = planned(data).cells[1]
-    store.keep(outcome(cell))
-    assert set(store.done()) == {cell}
-    (file,) = (tmp_path / "out" / "cells").iterdir()
-    file.write_text(file.read_text()[:20])
-    assert store.done() == {}
-
-
-def test_repetitions_are_added_up_and_all_releases_cost_their_sum(data):
-    plan = planned(data)
-    outcomes = [outcome(cell, 0.6 + 0.1 * cell.seed) for cell in plan.cells]
-    found = summed_up(plan, outcomes)
-    line = found.of("mst", 4.0, "logistic regression", "ROC-AUC")
-    assert (line.mean, line.least, line.most) == (pytest.approx(0.65), 0.6, 0.7)
-    assert line.repetitions == 2
-    assert found.releases == 8
-    rho = 4 * (Budget(4.0, 1e-5).rho + Budget(8.0, 1e-5).rho)
-    assert found.epsilon_of_all == pytest.approx(float(epsilon_of_rho(rho, 1e-5)))
-    assert found.epsilon_of_all > 8
-    assert found.main_score("logistic regression") == "ROC-AUC"
-
-
-def test_several_processes_find_the_same_cells(data, tmp_path):
-    plan = planned(data, methods=("independent",), epsilons=(8.0,))
-    found = compare(plan, tmp_path / "out", jobs=2)
-    assert {(line.method, line.repetitions) for line in found.lines} == {
-        (REAL, 2),
-        ("independent", 2),
-    }
-    with pytest.raises(BadInput, match="at least one"):
-        compare(plan, tmp_path / "out", jobs=0)
-
-
-def run(*arguments):
-    return CliRunner().invoke(app, ["compare", *map(str, arguments)], env={"COLUMNS": "100"})
 
 
 def test_the_command_prints_a_table_and_writes_a_page(data, tmp_path):
@@ -221,23 +161,26 @@ def test_the_command_prints_a_table_and_writes_a_page(data, tmp_path):
     assert run(tmp_path / "no.csv", "--target", "ill").exit_code == 2
 
 
-def test_who_is_killed_goes_on(data, tmp_path):
-    # Really killed: what was written is whole, and the rest is run by the next.
+@pytest.mark.parametrize(("error", "code"), [(BadInput, 2), (PrivacyRefused, 3)])
+def test_where_nothing_comes_out_the_command_says_so(data, tmp_path, monkeypatch, error, code):
+    def refuse(*_, **__):
+        raise error("not on this table")
+
+    monkeypatch.setattr(cell_module, "synthesize", refuse)
     out = tmp_path / "out"
-    command = [
-        *(sys.executable, "-c", "from understudy.cli import main; main()", "compare", str(data)),
-        *("--target", "ill", "--methods", "independent", "--epsilon", "2,4,8"),
-        *("--models", "logistic", "--seeds", "3", "--out", str(out)),
-    ]
-    process = subprocess.Popen(command, stderr=subprocess.DEVNULL, start_new_session=True)
-    end = time.monotonic() + 60
-    while len(list((out / "cells").glob("*.json"))) < 3 and time.monotonic() < end:
-        time.sleep(0.05)
-    os.killpg(process.pid, signal.SIGKILL)
-    process.wait()
-    kept = {path.name: path.stat().st_mtime_ns for path in (out / "cells").glob("*.json")}
-    assert 3 <= len(kept) < 12
-    assert subprocess.run(command, capture_output=True, check=False).returncode == 0
-    cells = {path.name: path.stat().st_mtime_ns for path in (out / "cells").glob("*.json")}
-    assert len(cells) == 12
-    assert kept.items() <= cells.items()
+    done = run(data, "--target", "ill", "--models", "logistic", "--seeds", 2, "--out", out)
+    assert done.exit_code == code
+    assert "No release came out" in done.stderr
+    assert done.stdout.count("not on this table") == 1
+    assert "real rows" in (out / "comparison.html").read_text()
+
+
+def test_facts_read_off_the_data_are_refused_for_privacy_once(data, tmp_path):
+    schema = tmp_path / "schema.toml"
+    schema.write_text(
+        '[columns.age]\nkind = "integer"\nsource = "data"\nbounds = [18, 90]\n[columns.ill]\n'
+    )
+    out = tmp_path / "out"
+    done = run(data, "--target", "ill", "--schema", schema, "--out", out)
+    assert done.exit_code == 3
+    assert not out.exists()

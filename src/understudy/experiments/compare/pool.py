@@ -1,0 +1,75 @@
+"""Cells that are run several at a time, each in a process of its own."""
+
+import os
+import signal
+import threading
+from collections.abc import Collection, Iterator, Sequence
+from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
+from concurrent.futures.process import BrokenProcessPool
+from multiprocessing import get_context
+from multiprocessing.connection import Connection
+from multiprocessing.connection import wait as wait_for
+
+from understudy.errors import BadInput
+from understudy.experiments.compare.cell import run_cell
+from understudy.experiments.compare.outcome import Outcome
+from understudy.experiments.compare.plan import Cell, Plan
+
+
+def run_cells(plan: Plan, cells: Sequence[Cell], jobs: int) -> Iterator[Outcome]:
+    """Outcomes as they come. Who stops it gets those that are there, and then the interruption."""
+    if jobs == 1:
+        yield from (run_cell(plan, cell) for cell in cells)
+        return
+    context = get_context("spawn")
+    # Nothing is ever sent: it breaks when this process ends, however it ends, or lets go of it.
+    theirs, ours = context.Pipe(duplex=False)
+    running: set[Future[Outcome]] = set()
+    with ProcessPoolExecutor(jobs, context, be_one_of_several, (theirs,)) as pool:
+        waiting = iter(cells)
+        try:
+            while True:
+                # Only as many as there are processes, so that few are lost.
+                for cell in waiting:
+                    running.add(pool.submit(run_cell, plan, cell))
+                    if len(running) == jobs:
+                        break
+                if not running:
+                    return
+                ended, running = wait(running, return_when=FIRST_COMPLETED)
+                yield from _finished(ended)
+        except KeyboardInterrupt:
+            yield from _finished([one for one in running if one.done()])
+            raise
+        except BrokenProcessPool:
+            yield from _finished([one for one in running if one.done() and not one.exception()])
+            msg = (
+                "A process that ran a cell was ended from outside, perhaps for lack of memory. "
+                "What is done is kept: the same command goes on, better with fewer --jobs."
+            )
+            raise BadInput(msg) from None
+        finally:
+            ours.close()
+            pool.shutdown(wait=False, cancel_futures=True)
+
+
+def be_one_of_several(line: Connection) -> None:
+    """In a process beside others: no threads for sums, and no life without its parent."""
+    from threadpoolctl import threadpool_limits  # noqa: PLC0415 - in the worker alone
+
+    os.environ["OMP_NUM_THREADS"] = "1"
+    threadpool_limits(1)
+    # An interruption is for the parent, who says when to end.
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    threading.Thread(target=_end_with_parent, args=(line,), daemon=True).start()
+
+
+def _end_with_parent(line: Connection) -> None:
+    wait_for([line])
+    os._exit(1)
+
+
+def _finished(ended: Collection[Future[Outcome]]) -> Iterator[Outcome]:
+    """What came of them; those that broke come last, and raise."""
+    for one in sorted(ended, key=lambda future: future.exception() is not None):
+        yield one.result()
