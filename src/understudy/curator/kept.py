@@ -29,12 +29,9 @@ class Kept:
     high: float | None
 
     def __str__(self) -> str:
-        if self.share is None:
-            return f"real rows add nothing to guessing, by {self.score}"
-        ends = (
-            "" if self.low is None or self.high is None else f" [{self.low:.0%}, {self.high:.0%}]"
-        )
-        return f"{self.share:.0%}{ends} by {self.score}"
+        if self.share is None or self.low is None or self.high is None:
+            return f"By {self.score}, real rows add nothing to guessing"
+        return f"By {self.score} it keeps {self.share:.0%} [{self.low:.0%}, {self.high:.0%}]"
 
 
 def shares_kept(

@@ -46,7 +46,7 @@ class Verdict:
         begin = f"Verdict, {self.model}: {self.word}"
         if self.kept is None or self.low is None or self.high is None:
             return f"{begin}, for {self.reason}."
-        also = "".join(f" It is {one}." for one in self.others)
+        also = "".join(f" {one}." for one in self.others)
         return (
             f"{begin}. Synthetic rows reach a {self.score} of {self.synthetic:.3f}; that keeps "
             f"{self.kept:.0%} [{self.low:.0%}, {self.high:.0%}] of what real rows "
@@ -81,7 +81,12 @@ def verdicts(task: Task) -> list[Verdict]:
 
 def task_verdict(task: Task) -> TaskVerdict:
     """The verdict for the task."""
-    worst = min(verdicts(task), key=lambda verdict: _WORST_FIRST.index(verdict.word))
+
+    def goodness(verdict: Verdict) -> tuple[int, float]:
+        low = float("-inf") if verdict.low is None else verdict.low
+        return _WORST_FIRST.index(verdict.word), low
+
+    worst = min(verdicts(task), key=goodness)
     return TaskVerdict(worst.word, worst.model, task.seen)
 
 

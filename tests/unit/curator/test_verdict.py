@@ -60,7 +60,7 @@ def test_the_word_goes_by_the_lower_end():
 def test_the_worse_score_decides_and_the_other_is_told():
     (verdict,) = verdicts(task(kept(0.97), kept(0.3, score="Brier score")))
     assert (verdict.word, verdict.score) == (NOT_FIT, "Brier score")
-    assert "It is 97% [96%, 98%] by ROC-AUC." in str(verdict)
+    assert "By ROC-AUC it keeps 97% [96%, 98%]." in str(verdict)
 
 
 def test_where_real_rows_add_nothing_there_is_no_verdict():
@@ -82,6 +82,8 @@ def test_the_task_has_the_worst_word_of_its_models():
     assert str(task_verdict(judged)) == (
         "Verdict for the task: weak: for exploring, and not for use, by gradient boosting."
     )
+    tied = task(kept(0.3), kept(0.1, model="gradient boosting"))
+    assert task_verdict(tied).model == "gradient boosting"
     assert "has seen the rows" in str(task_verdict(task(kept(0.97), seen=True)))
 
 
