@@ -258,7 +258,10 @@ def _show_attacks(page: Page, attacks: Attacks) -> None:
 
 def _show_disclosure(page: Page, disclosure: Disclosure) -> None:
     page.head("Copies and distances: no evidence of privacy")
-    page.table(("", "value"), [(_named(result), result) for result in disclosure.results])
+    page.table(
+        ("", f"value ({Direction.NONE})"),
+        [(_named(result), result) for result in disclosure.results],
+    )
     page.say(disclosure.warning)
 
 
