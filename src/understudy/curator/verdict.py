@@ -96,12 +96,17 @@ def main_score(results: Sequence[Result]) -> Result | None:
     return next((one for one in found if one.value is not None), None)
 
 
+def lacking(results: Sequence[Result]) -> str:
+    """Why there is no such score."""
+    return next((one.note for one in results if one.name in MAIN_SCORES), "nothing was measured")
+
+
 def _verdict(task: Task, model: str) -> Verdict:
     ours, theirs = (task.of(model, side).results for side in (SYNTHETIC, REAL))
     if main_score(theirs) is None:
-        return Verdict(model, NO_VERDICT, theirs[0].note)
+        return Verdict(model, NO_VERDICT, lacking(theirs))
     if main_score(ours) is None:
-        return Verdict(model, NOT_FIT, ours[0].note)
+        return Verdict(model, NOT_FIT, lacking(ours))
     told = [one for one in task.kept if one.model == model and one.share is not None]
     if not told:
         return Verdict(model, NO_VERDICT, "real rows add nothing to guessing")

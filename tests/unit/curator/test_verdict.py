@@ -118,3 +118,15 @@ def test_a_wrong_share_of_classes_is_no_good_table_however_well_it_sorts():
     good = align(patients(3000, 2.5, 0), patients(3000, 2.5, 3), patients(3000, 2.5, 2))
     judged = judge(good, aim, run_trials(good, aim, [Learner.LOGISTIC], 1))
     assert task_verdict(judged).word == "nearly as good as real rows"
+
+
+def test_a_number_that_never_varies_says_why_there_is_no_verdict():
+    rng = np.random.default_rng(0)
+    rows = pa.table({"x": rng.normal(size=200), "y": rng.normal(size=200)})
+    same = pa.table({"x": rng.normal(size=200), "y": np.full(200, 1.5)})
+    tables = align(rows, rows, same)
+    aim = Target.of(tables, "y")
+    judged = judge(tables, aim, run_trials(tables, aim, [Learner.LOGISTIC], 1))
+    assert str(task_verdict(judged)) == "Verdict for the task: no verdict."
+    (verdict,) = verdicts(judged)
+    assert str(verdict).endswith("no verdict, for the test rows hold one value only.")

@@ -7,7 +7,7 @@ from understudy.curator.tables import SYNTHETIC, Tables
 from understudy.curator.target import Target
 from understudy.curator.task import Task, judge
 from understudy.curator.trials import run_trials
-from understudy.curator.verdict import main_score
+from understudy.curator.verdict import lacking, main_score
 from understudy.errors import PrivacyRefused, UnderstudyError
 from understudy.experiments.compare.ground import Ground, ground_of
 from understudy.experiments.compare.outcome import Outcome, most_spent
@@ -63,11 +63,11 @@ def _task(plan: Plan, judged: tuple[Tables, Target], side: str) -> Task:
 def _scores(task: Task) -> tuple[dict[str, dict[str, float | None]], dict[str, str]]:
     """By model its scores, and for models without a score to go by, why."""
     scores: dict[str, dict[str, float | None]] = {}
-    lacking = {}
+    unscored = {}
     for one in task.scores:
         if one.model == task.baseline.model:
             continue
         scores[one.model] = {result.name: result.value for result in one.results}
         if main_score(one.results) is None:
-            lacking[one.model] = next(result.note for result in one.results)
-    return scores, lacking
+            unscored[one.model] = lacking(one.results)
+    return scores, unscored
