@@ -6,8 +6,9 @@ from typing import TypeVar
 
 from markupsafe import Markup
 
+from understudy.curator.cell_text import Cell, as_text, reasons
 from understudy.curator.evaluation import Evaluation
-from understudy.curator.told import Cell, as_text, reasons, tell_evaluation
+from understudy.curator.told import tell_evaluation
 from understudy.report.pages import rendered
 
 _Of = TypeVar("_Of")

@@ -7,8 +7,9 @@ from typing import TypeVar
 from rich.console import Console
 from rich.table import Table
 
+from understudy.curator.cell_text import Cell, as_text, reasons
 from understudy.curator.evaluation import Evaluation
-from understudy.curator.told import Cell, as_text, reasons, tell_evaluation
+from understudy.curator.told import tell_evaluation
 
 _Of = TypeVar("_Of")
 

@@ -131,7 +131,7 @@ def _spelled(values: Values, sort: Sort) -> list[str]:
     """Different numbers as different texts, with no more digits than that takes.
 
     >>> _spelled(np.array([40.7101, 40.7112, 41.0]), Sort.NUMBER)
-    ['40.7101', '40.7112', '41']
+    ['40.71', '40.711', '41']
     """
     texts: list[str] = []
     for detail in range(_MOST_DETAIL):

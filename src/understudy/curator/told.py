@@ -20,28 +20,28 @@ from understudy.curator.attacks import (
     Attacks,
     decile,
 )
+from understudy.curator.cell_text import (
+    LONGEST,
+    Cell,
+    as_text,
+    named,
+    number,
+    p_value,
+    short,
+    worst,
+)
 from understudy.curator.disclosure import Disclosure
 from understudy.curator.evaluation import Evaluation
 from understudy.curator.fairness import GroupGaps, IndependenceTest
 from understudy.curator.fidelity import Fidelity
-from understudy.curator.result import CONFIDENCE, Direction, Result
+from understudy.curator.result import CONFIDENCE, Direction
 from understudy.curator.tables import REAL, SYNTHETIC
 from understudy.curator.task import GAP, Task
 from understudy.curator.verdict import task_verdict, verdicts
 from understudy.report.svg import shortened
 
-_ARROWS = {
-    Direction.HIGHER: " ↑",
-    Direction.LOWER: " ↓",
-    Direction.ZERO: " →0",
-    Direction.NONE: "",
-}
-
 _FEW_TELLING = 0.5
-_LONGEST = 40
-"""Letters of a name in a table of others."""
 
-Cell = str | Result | None
 _Of = TypeVar("_Of")
 
 
@@ -112,13 +112,13 @@ def _show_task(page: Page, task: Task) -> None:
         page.table(
             (model, "trained on synthetic", "trained on real", task.baseline.model),
             [
-                (_named(ours), ours, sides[REAL].get(name), _short(by_chance.get(name)))
+                (named(ours), ours, sides[REAL].get(name), short(by_chance.get(name)))
                 for name, ours in sides[SYNTHETIC].items()
             ],
         )
         gap = next(iter(sides.get(GAP, {}).values()), None)
         if gap is not None and gap.value is not None:
-            page.say(f"Synthetic minus real, {_named(gap)}: {as_text(gap)}.")
+            page.say(f"Synthetic minus real, {named(gap)}: {as_text(gap)}.")
     page.say(f"Read: {task.scores[0].results[0].read}.")
     for note in task.notes:
         page.say(note)
@@ -133,9 +133,9 @@ def _show_fidelity(page: Page, fidelity: Fidelity) -> None:
             ("worst pairs of columns", "distance ↓", "by chance"),
             [
                 (
-                    " and ".join(shortened(name, _LONGEST) for name in clique),
-                    _number(distance),
-                    _number(chance),
+                    " and ".join(shortened(name, LONGEST) for name in clique),
+                    number(distance),
+                    number(chance),
                 )
                 for clique, distance, chance in pairs
             ],
@@ -143,16 +143,16 @@ def _show_fidelity(page: Page, fidelity: Fidelity) -> None:
     lines: list[Sequence[Cell]] = []
     for one in fidelity.marginals:
         lines += [
-            (_named(one.distance), one.distance, f"{one.floor:.3g} by chance"),
-            (_worst(one.worst, one.worst_distance), one.worst_distance, ""),
-            (_named(one.divergence), one.divergence, f"{one.divergence_floor:.3g} by chance"),
+            (named(one.distance), one.distance, f"{one.floor:.3g} by chance"),
+            (worst(one.worst, one.worst_distance), one.worst_distance, ""),
+            (named(one.divergence), one.divergence, f"{one.divergence_floor:.3g} by chance"),
         ]
     for moment in fidelity.moments:
         chance = f"{moment.floor:.3g} by chance"
-        lines.append((_named(moment.difference), moment.difference, chance))
+        lines.append((named(moment.difference), moment.difference, chance))
         if moment.worst:
-            worst = moment.worst_difference
-            lines.append((_worst(moment.worst, worst), worst, ""))
+            difference = moment.worst_difference
+            lines.append((worst(moment.worst, difference), difference, ""))
     page.table(("", "value", ""), lines)
     page.say("Divergences are in nats, moments in the real table's standard deviations.")
     for note in fidelity.notes:
@@ -171,7 +171,7 @@ def _show_independence(page: Page, tests: Sequence[IndependenceTest]) -> None:
                 f"{test.sentence}, {test.table} rows",
                 test.information,
                 f"{test.expected:.3g}",
-                _p_value(test.p_value),
+                p_value(test.p_value),
             )
             for test in tests
         ],
@@ -225,9 +225,9 @@ def _show_attacks(page: Page, attacks: Attacks) -> None:
                     attack,
                     group,
                     ours.advantage,
-                    _p_value(ours.p_value),
+                    p_value(ours.p_value),
                     none.advantage,
-                    _short(full.advantage),
+                    short(full.advantage),
                 )
                 for attack, group, ours, none, full in struck
             ],
@@ -237,7 +237,7 @@ def _show_attacks(page: Page, attacks: Attacks) -> None:
         page.table(
             ("attack", "rows", "release ↓", "nothing leaks", "all leaks"),
             [
-                (attack, group, ours.found, none.found, _short(full.found))
+                (attack, group, ours.found, none.found, short(full.found))
                 for attack, group, ours, none, full in struck
             ],
         )
@@ -260,55 +260,6 @@ def _show_disclosure(page: Page, disclosure: Disclosure) -> None:
     page.head("Copies and distances: no evidence of privacy")
     page.table(
         ("", f"value ({Direction.NONE})"),
-        [(_named(result), result) for result in disclosure.results],
+        [(named(result), result) for result in disclosure.results],
     )
     page.say(disclosure.warning)
-
-
-def _named(result: Result) -> str:
-    return f"{result.name}{_ARROWS[result.direction]}"
-
-
-def _worst(names: Sequence[str], result: Result) -> str:
-    shown = ", ".join(shortened(name, _LONGEST) for name in names)
-    return f"  worst: {shown}{_ARROWS[result.direction]}"
-
-
-def reasons(rows: Iterable[Sequence[Cell]]) -> list[str]:
-    """Why results of a table have no value, each reason once."""
-    lacking = (c for row in rows for c in row if isinstance(c, Result) and c.value is None)
-    return [f"none: {reason}" for reason in dict.fromkeys(cell.note for cell in lacking)]
-
-
-def as_text(cell: Cell, decimals: int = 3) -> str:
-    """A text as it is; a result's value and interval."""
-    if cell is None or isinstance(cell, str):
-        return cell or ""
-    if cell.value is None:
-        return "none"
-    if cell.low is None or cell.high is None:
-        return _number(cell.value, decimals)
-    ends = ", ".join(_number(end, decimals) for end in (cell.low, cell.high))
-    return f"{_number(cell.value, decimals)} [{ends}]"
-
-
-def _short(result: Result | None) -> str:
-    return "" if result is None or result.value is None else _number(result.value)
-
-
-def _p_value(p_value: float | None) -> str:
-    return "" if p_value is None else f"{p_value:.3f}"
-
-
-def _number(value: float | None, decimals: int = 3) -> str:
-    """The number for the eye.
-
-    >>> _number(0.12345), _number(-0.0001), _number(123.45), _number(155_000_000.0)
-    ('0.123', '0.000', '123.5', '1.55e8')
-    """
-    if value is None:
-        return ""
-    if abs(value) >= 10_000:  # noqa: PLR2004 - for the eye
-        return f"{value:.2e}".replace("e+0", "e").replace("e+", "e")
-    shown = f"{value:.{decimals if abs(value) < 100 else 1}f}"  # noqa: PLR2004 - the same
-    return shown.lstrip("-") if float(shown) == 0 else shown

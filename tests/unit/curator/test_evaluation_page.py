@@ -62,9 +62,11 @@ def test_worst_pairs_are_listed_for_print(judged):
 
 
 def test_a_value_without_interval_has_no_empty_brackets(judged):
-    bare = [replace(one, low=None, high=None) for one in judged.disclosure.results]
+    results = judged.disclosure.results
+    bare = [replace(one, low=None, high=None, note="too few rows") for one in results]
     page = evaluation_page(replace(judged, disclosure=replace(judged.disclosure, results=bare)))
     assert "[, ]" not in page
+    assert page.count("no brackets: too few rows") == 1
 
 
 def test_half_of_the_map_is_drawn_with_its_scale():

@@ -666,3 +666,11 @@ def test_test_rows_with_a_twin_among_real_ones_are_noted():
     notes = run(real, patients(50, 2), seen).notes
     assert any(note.startswith("3 of 23 test rows") for note in notes)
     assert not any("test rows have an equal" in n for n in run(real, real, test).notes)
+
+
+def test_without_synthetic_rows_nothing_is_added_to_own_ones():
+    tables = align(prices(300, 0), prices(300, 1), prices(300, 2))
+    aim = Target.of(tables, "price")
+    (trial,) = run_trials(tables, aim, [Learner.LOGISTIC], 1, sides=(REAL,))
+    assert trial.delta_mse == {}
+    assert {side for _, side in trial.predictions} == {REAL}

@@ -3,6 +3,7 @@
 Who starts again goes on where it stopped. All of it is internal, and for its owner alone.
 """
 
+import contextlib
 import fcntl
 import json
 import os
@@ -14,6 +15,7 @@ from understudy.curator.internal import check_unpublished, replace_internal
 from understudy.errors import BadInput
 from understudy.experiments.compare.outcome import Outcome
 from understudy.experiments.compare.plan import FORMAT, Cell, Plan
+from understudy.privacy.disk import opened
 from understudy.privacy.spelling import DEFECTS
 
 _PLAN, _CELLS, _LOCK = "plan.json", "cells", ".lock"
@@ -37,20 +39,18 @@ class Store:
                 msg = f"{folder} holds other files. Choose a new folder with --out."
                 raise BadInput(msg)
             folder.mkdir(mode=0o700, exist_ok=True)
-            self._lock = os.open(folder / _LOCK, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+            with contextlib.ExitStack() as held:
+                lock = held.enter_context(opened(folder / _LOCK, os.O_RDWR | os.O_CREAT))
+                self._take(plan, lock)
+                self._held = held.pop_all()  # until the block of this store ends
         except OSError as error:
             raise BadInput(_unusable(folder, error)) from None
-        try:
-            self._take(plan)
-        except BaseException:
-            os.close(self._lock)
-            raise
 
     def __enter__(self) -> Self:
         return self
 
     def __exit__(self, *error: object) -> None:
-        os.close(self._lock)
+        self._held.close()
 
     def done(self) -> dict[Cell, Outcome]:
         """The cells that need not be run again; what failed is tried once more."""
@@ -75,10 +75,10 @@ class Store:
         replace_internal(self.folder / RESULT, _written(content))
         replace_internal(self.folder / PAGE, page)
 
-    def _take(self, plan: Plan) -> None:
+    def _take(self, plan: Plan, lock: int) -> None:
         """Lock the folder, and read its plan or write it."""
         try:
-            fcntl.flock(self._lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except OSError:
             msg = (
                 f"Another process compares in {self.folder}. Wait for it, or end it; or choose "
@@ -86,11 +86,8 @@ class Store:
             )
             raise BadInput(msg) from None
         path = self.folder / _PLAN
-        try:
-            (self.folder / _CELLS).mkdir(mode=0o700, exist_ok=True)
-            before = path.read_text(encoding="utf-8") if path.exists() else None
-        except (OSError, UnicodeDecodeError) as error:
-            raise BadInput(_unusable(self.folder, error)) from None
+        (self.folder / _CELLS).mkdir(mode=0o700, exist_ok=True)
+        before = path.read_bytes() if path.exists() else None
         if before is None:
             self.plan = plan
             replace_internal(path, _written({**plan.to_json(), "salt": plan.salt}))
@@ -98,7 +95,7 @@ class Store:
             self.plan = replace(plan, salt=_salt(self.folder, before, plan))
 
 
-def _salt(folder: Path, before: str, plan: Plan) -> str:
+def _salt(folder: Path, before: bytes, plan: Plan) -> str:
     """The salt of a plan that was written down; refused if it is another plan."""
     try:
         content = json.loads(before)
@@ -131,6 +128,5 @@ def _written(content: dict[str, Any]) -> str:
     return json.dumps(content, indent=2, ensure_ascii=False) + "\n"
 
 
-def _unusable(folder: Path, error: Exception) -> str:
-    why = error.strerror if isinstance(error, OSError) else "it holds other files"
-    return f"{folder} cannot be used: {why}. Choose a folder that is yours."
+def _unusable(folder: Path, error: OSError) -> str:
+    return f"{folder} cannot be used: {error.strerror}. Choose a folder that is yours."
