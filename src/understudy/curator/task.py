@@ -1,6 +1,6 @@
 """The readers' task: train on synthetic rows, test on real ones; beside it, train on real rows."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -15,7 +15,7 @@ from understudy.curator.scores import (
     class_scores,
     number_scores,
 )
-from understudy.curator.tables import REAL, SYNTHETIC, Tables, row_keys
+from understudy.curator.tables import REAL, SYNTHETIC, TEST, Tables, row_keys
 from understudy.curator.target import Target
 from understudy.curator.trials import BASELINE, Predictions, Trial
 from understudy.curator.weighted import Values, Weights
@@ -90,7 +90,9 @@ def judge(tables: Tables, target: Target, trials: Sequence[Trial]) -> Task:
         scores.append(TaskScores(model, trained_on, _results(values, read, runs[0])))
     scores.extend(_gaps(_read(tables, GAP, trials), first, scored))
     positive = None if target.positive is None else target.classes[target.positive]
-    notes = tuple(_notes(tables, target, together=all(trial.twins_together for trial in trials)))
+    together = all(trial.twins_together for trial in trials)
+    sides = {side for _, side in first.predictions}
+    notes = tuple(_notes(tables, target, sides, together=together))
     return Task(
         target.name,
         target.task,
@@ -169,12 +171,14 @@ def _read(tables: Tables, trained_on: str, trials: Sequence[Trial]) -> str:
     return f"trained on {rows}, tested on {trials[0].test.count:,} {given}{rounds}"
 
 
-def _notes(tables: Tables, target: Target, *, together: bool) -> Iterator[str]:
-    """What a person should know about these scores."""
+def _notes(
+    tables: Tables, target: Target, sides: Collection[str], *, together: bool
+) -> Iterator[str]:
+    """What a person should know about these scores; `sides` were trained on."""
     for which, rows in (
-        ("real", tables.real),
-        ("synthetic", tables.synthetic),
-        ("test", tables.test),
+        (REAL, tables.real),
+        (SYNTHETIC, tables.synthetic if SYNTHETIC in sides else None),
+        (TEST, tables.test),
     ):
         if rows is None:
             continue

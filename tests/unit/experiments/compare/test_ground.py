@@ -130,3 +130,14 @@ def test_a_release_that_does_not_fit_is_a_failed_cell(data, monkeypatch):
     one = run_cell(planned(data), Cell("mst", 8.0, 0))
     assert "years" in one.failed
     assert run_cell(planned(data), Cell(REAL, None, 0)).failed is None
+
+
+def test_what_is_odd_about_the_rows_is_told_with_the_real_ones(tmp_path):
+    rng = np.random.default_rng(0)
+    columns = {"who": np.arange(300), "x": rng.integers(0, 3, 300)}
+    columns["ill"] = np.where(rng.random(300) < 0.1, "", rng.choice(["yes", "no"], 300))
+    plan = planned(write_rows(tmp_path / "rows.csv", columns), person="who")
+    notes = run_cell(plan, Cell(REAL, None, 0)).notes
+    assert "Rows of the real table without a target were left out." in notes
+    assert any("test rows have an equal row in the real table" in note for note in notes)
+    assert not any("synthetic" in note for note in notes)
