@@ -1,5 +1,6 @@
 """Cells that are run several at a time, each in a process of its own."""
 
+import contextlib
 import os
 import signal
 import threading
@@ -31,7 +32,8 @@ def run_cells(plan: Plan, cells: Sequence[Cell], jobs: int) -> Iterator[Outcome]
             while True:
                 # Only as many as there are processes, so that few are lost.
                 for cell in waiting:
-                    running.add(pool.submit(run_cell, plan, cell))
+                    with _held_back():
+                        running.add(pool.submit(run_cell, plan, cell))
                     if len(running) == jobs:
                         break
                 if not running:
@@ -59,9 +61,19 @@ def be_one_of_several(line: Connection) -> None:
 
     os.environ["OMP_NUM_THREADS"] = "1"
     threadpool_limits(1)
-    # An interruption is for the parent, who says when to end.
+    # An interruption is for the parent, who says when to end; from the start, see `_held_back`.
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     threading.Thread(target=_end_with_parent, args=(line,), daemon=True).start()
+
+
+@contextlib.contextmanager
+def _held_back() -> Iterator[None]:
+    """Interruptions wait for the end of the block; processes that start in it never see one."""
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
+    try:
+        yield
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)
 
 
 def _end_with_parent(line: Connection) -> None:

@@ -90,9 +90,12 @@ def test_processes_end_with_their_parent(data, tmp_path):
     wait_until(lambda: not any(running(child) for child in children))
 
 
-def test_who_stops_it_keeps_what_is_done_and_soon_has_the_line_back(data, tmp_path):
+@pytest.mark.parametrize("least", [0, 2])
+def test_who_stops_it_keeps_what_is_done_and_soon_has_the_line_back(data, tmp_path, least):
+    # Also while processes are only starting.
     process = start(data, tmp_path / "out", "--jobs", "2")
-    wait_until(lambda: len(cells(tmp_path / "out")) >= 2)
+    wait_until(lambda: (tmp_path / "out" / "plan.json").exists())
+    wait_until(lambda: len(cells(tmp_path / "out")) >= least)
     os.killpg(process.pid, signal.SIGINT)
     _, said = process.communicate(timeout=PATIENCE)
     assert process.returncode == 130
