@@ -94,7 +94,7 @@ def test_processes_end_with_their_parent(data, tmp_path):
 def test_who_stops_it_keeps_what_is_done_and_soon_has_the_line_back(data, tmp_path, least):
     # Also while processes are only starting.
     process = start(data, tmp_path / "out", "--jobs", "2")
-    wait_until(lambda: (tmp_path / "out" / "plan.json").exists())
+    wait_until((tmp_path / "out" / "plan.json").exists)
     wait_until(lambda: len(cells(tmp_path / "out")) >= least)
     os.killpg(process.pid, signal.SIGINT)
     _, said = process.communicate(timeout=PATIENCE)
