@@ -24,7 +24,6 @@ from understudy.release import Release, load
 from understudy.release_page import release_page
 from understudy.report.dots import Dot, DotRow, Mark, Rule, dot_plot
 from understudy.report.frontier import Point, Series, frontier
-from understudy.report.heat_map import heat_map
 from understudy.report.report import _noise
 from understudy.report.svg import element
 from understudy.schema import Schema
@@ -61,7 +60,6 @@ def test_text_is_escaped_wherever_it_stands():
     lines = [Series(bad, (Point(1.0, 0.5, 0.4, 0.6),))]
     for drawn in (
         dot_plot(dots, [Rule(0.1, bad)], bad, bad),
-        heat_map([bad, "b"], {(bad, "b"): 0.1, (bad, bad): 0.2}, 0.3, bad),
         frontier(lines, [Rule(0.9, bad)], bad),
     ):
         assert isinstance(drawn, Markup)
