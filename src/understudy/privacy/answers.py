@@ -52,6 +52,15 @@ class NoisySum:
 
 
 @dataclass(frozen=True, eq=False)
+class NoisyScores:
+    """Noisy scores of candidates, in the candidates' order."""
+
+    values: NDArray[np.float64]
+    scale: float
+    """The standard deviation of each score's noise."""
+
+
+@dataclass(frozen=True, eq=False)
 class CommonValues:
     """Values of a column that many rows share, in their own order, and noisy counts of them."""
 

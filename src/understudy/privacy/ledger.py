@@ -7,7 +7,7 @@ and only then run; a crash after the debit stays charged.
 
 import json
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from pathlib import Path
@@ -22,7 +22,7 @@ from understudy.encode import Encoding
 from understudy.encode.ops import Storage
 from understudy.errors import BadInput, RowsAreSealed
 from understudy.privacy.account import Account, Entry
-from understudy.privacy.answers import CommonValues, Measurement, NoisySum
+from understudy.privacy.answers import CommonValues, Measurement, NoisyScores, NoisySum
 from understudy.privacy.budget import Budget, number
 from understudy.privacy.certificate import Certificate
 from understudy.privacy.events import (
@@ -56,13 +56,14 @@ from understudy.privacy.noise import (
 )
 from understudy.privacy.prices import (
     marginals_price,
+    scores_price,
     selection_price,
     sum_price,
     training_price,
     values_price,
 )
 from understudy.privacy.row_maps import ROW_MAPS, RowMap, held_sum, in_parts
-from understudy.privacy.score_book import ScoreBook
+from understudy.privacy.score_book import AskedScores, ScoreBook
 from understudy.privacy.scores import SCORES, STEPS, Score, in_steps
 from understudy.privacy.software import TRUSTED, versions
 from understudy.privacy.spelling import spelled, spelled_for_people
@@ -122,12 +123,13 @@ class Ledger:
         most_cells: int = MOST_CELLS,
         roles: Mapping[str, Role] | None = None,
         discover: bool = False,
+        check: Callable[[Schema], None] | None = None,
     ) -> "Ledger":
         """A ledger on a table: a path, a frame, an Arrow or an Ibis table.
 
         With `file`, what is spent counts against the total of that ledger file too. Facts may
         be left open only to `discover` them; without a schema all are. `roles` go before those
-        of the schema.
+        of the schema. `check` may refuse by public facts, before anything is written down.
         """
         unit = unit or Record()
         source = source or OsRandom()
@@ -146,6 +148,8 @@ class Ledger:
         person = unit if isinstance(unit, Person) else None
         table = PrivateTable(rows, schema, person=person, most_cells=most_cells, shapes=discover)
         check_reveals(schema, allowed=allow_non_private)
+        if check is not None:
+            check(schema)
         if file is not None:
             check_delta(read_ledger(file).budget, schema)
         release = None if file is None else open_release(file, budget, str(unit))
@@ -362,32 +366,44 @@ class Ledger:
         weights: RowWeights | None = None,
     ) -> int:
         """The place of one candidate, drawn by the exponential mechanism."""
-        table, candidates, look = self._table(), list(candidates), self._looking(weights)
-        if not candidates:
-            msg = "There is no candidate to select from."
-            raise BadInput(msg)
-        for candidate in candidates:
-            _check_kind(candidate, SCORES)
-        asked, domain = self._core.scored.asked(candidates, look), self.domain
-        for candidate in asked.new:
-            candidate.check(domain)
-        table.check([candidate.clique for candidate in asked.new], look.weights)
+        look = self._looking(weights)
+        asked = self._candidates(candidates, look)
         event = selection_price(epsilon=epsilon, rho=rho)
-        sensitivities = asked.sensitivities(self.unit)
-        sensitivity = max(sensitivities)
         request = {
             "door": "select",
-            "candidates": len(candidates),
-            "scores": sorted({type(candidate).__name__ for candidate in candidates}),
-            "sensitivity": str(sensitivity),
+            "candidates": len(asked),
+            "scores": asked.kinds,
+            "sensitivity": str(asked.sensitivity(self.unit)),
         }
         # Rounded up, so that a choice is never sharper than what was paid for.
         scale = math.nextafter(2 * STEPS / event.epsilon, math.inf)
         check_choice(scale)
         self._account.debit(event, look.told(request))
-        scores = asked.scores(sensitivities, self._core.encoding.domain, table.count)
-        steps = in_steps(scores, sensitivity or Fraction(1))
-        return exponential_choice(steps, scale, self._core.source)
+        return exponential_choice(self._steps(asked), scale, self._core.source)
+
+    def scores(
+        self,
+        candidates: Sequence[Score],
+        *,
+        rho: Fraction | float,
+        weights: RowWeights | None = None,
+    ) -> NoisyScores:
+        """Noisy scores of candidates, all with the same noise: for ρ together."""
+        look = self._looking(weights)
+        asked = self._candidates(candidates, look)
+        event = scores_price(len(asked), rho=rho)
+        sensitivity = asked.sensitivity(self.unit)
+        request = {
+            "door": "scores",
+            "cliques": [list(candidate.clique) for candidate in candidates],
+            "scores": asked.kinds,
+            "sensitivity": str(sensitivity),
+        }
+        self._account.debit(event, look.told(request))
+        steps = np.array(self._steps(asked), np.int64)
+        noisy = with_gaussian_noise(steps, event.scale, self._core.source)
+        per_step = float(sensitivity) / STEPS
+        return NoisyScores(noisy.astype(np.float64) * per_step, event.scale * per_step)
 
     def sum(
         self,
@@ -530,6 +546,25 @@ class Ledger:
             msg = "The codes have changed since these weights or groups were made. Make them anew."
             raise BadInput(msg)
         return self._look if weights is None else replace(self._look, weights=weights)
+
+    def _candidates(self, candidates: Sequence[Score], look: Look) -> AskedScores:
+        """Candidates that are to be scored; refused by public facts."""
+        table, candidates = self._table(), list(candidates)
+        if not candidates:
+            msg = "There is no candidate to select from."
+            raise BadInput(msg)
+        for candidate in candidates:
+            _check_kind(candidate, SCORES)
+        asked, domain = self._core.scored.asked(candidates, look), self.domain
+        for candidate in asked.new:
+            candidate.check(domain)
+        table.check([candidate.clique for candidate in asked.new], look.weights)
+        return asked
+
+    def _steps(self, asked: AskedScores) -> list[int]:
+        """Exact scores in whole steps: between neighbours each differs by at most STEPS."""
+        scores = asked.scores(self.unit, self._core.encoding.domain, self._table().count)
+        return in_steps(scores, asked.sensitivity(self.unit) or Fraction(1))
 
     def _check_whole(self) -> None:
         if self._look.merging is not None:

@@ -13,6 +13,7 @@ from understudy.privacy.budget import number
 from understudy.privacy.events import Exponential, Gaussian, SampledGaussian, Threshold
 from understudy.privacy.noise import RATE_GRID, check_scale
 from understudy.privacy.row_maps import RowMap
+from understudy.privacy.scores import STEPS
 from understudy.privacy.train import CLIP_STEPS, SENSITIVITY, SMALLEST_NOISE, Training
 from understudy.privacy.unit import Person, Record, Sensitivity, Unit
 from understudy.privacy.weights import UNIT, RowWeights
@@ -63,6 +64,14 @@ def selection_price(*, epsilon: float | None, rho: Fraction | float | None) -> E
     if epsilon is None:
         return Exponential(exponential_epsilon(_share(rho)))
     return Exponential(number(epsilon, "epsilon"))
+
+
+def scores_price(count: int, *, rho: Fraction | float) -> Gaussian:
+    """So many scores told together, their noise in whole steps of their sensitivity."""
+    squared = Fraction(count * STEPS**2)
+    scale = gaussian_scale(squared, _share(rho))
+    check_scale(scale)
+    return Gaussian(scale, squared)
 
 
 def sum_price(

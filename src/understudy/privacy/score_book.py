@@ -57,27 +57,40 @@ class AskedScores:
         past: Sequence[_Scored | None],
     ) -> None:
         self._book, self._candidates, self._look, self._past = book, candidates, look, past
+        self._bounds: list[Fraction] | None = None
+
+    def __len__(self) -> int:
+        return len(self._candidates)
 
     @property
     def new(self) -> list[Score]:
         """Those that no score is known of."""
         return [c for c, past in zip(self._candidates, self._past, strict=True) if past is None]
 
-    def sensitivities(self, unit: Unit) -> list[Fraction]:
-        """How much each score differs at most between neighbours; those known were kept with it."""
-        return [
-            c.sensitivity(unit, self._look.weights) if past is None else past.sensitivity
-            for c, past in zip(self._candidates, self._past, strict=True)
-        ]
+    @property
+    def kinds(self) -> list[str]:
+        """Which scores they are."""
+        return sorted({type(candidate).__name__ for candidate in self._candidates})
 
-    def scores(
-        self, sensitivities: Sequence[Fraction], fine: Domain, count: Counter
-    ) -> list[Fraction]:
+    def sensitivity(self, unit: Unit) -> Fraction:
+        """How much any of the scores differs at most between neighbours."""
+        return max(self._sensitivities(unit))
+
+    def _sensitivities(self, unit: Unit) -> list[Fraction]:
+        """The same for each; those of scores that are known were kept with them."""
+        if self._bounds is None:
+            self._bounds = [
+                c.sensitivity(unit, self._look.weights) if past is None else past.sensitivity
+                for c, past in zip(self._candidates, self._past, strict=True)
+            ]
+        return self._bounds
+
+    def scores(self, unit: Unit, fine: Domain, count: Counter) -> list[Fraction]:
         """The exact scores; new ones are counted."""
-        look = self._look
+        look, bounds = self._look, self._sensitivities(unit)
         counted = scores_of(self.new, look.weights, fine, partial(look.counts, count=count))
         scores = []
-        for c, past, bound in zip(self._candidates, self._past, sensitivities, strict=True):
+        for c, past, bound in zip(self._candidates, self._past, bounds, strict=True):
             scored = _Scored(look, bound, next(counted)) if past is None else past
             self._book.keep(c, scored)
             scores.append(scored.score)

@@ -7,7 +7,7 @@ is really compared. Proofs: docs/proofs/scores.md.
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from math import isfinite
+from math import isfinite, prod
 from typing import Protocol
 
 import numpy as np
@@ -105,21 +105,26 @@ class L1Distance:
 class CountTV:
     """½ ‖N - N_left N_rightᵀ / n‖₁: how far two sets of columns are from independent.
 
-    All counts are exact, the total n too; that is part of its sensitivity of 2 (3 where a record
-    is replaced, and n stays). A record of weight w moves it by 2w at most.
+    Added up over the codes of `given`, if there are any: how far from independent given those. All
+    counts are exact, the totals too; that is part of its sensitivity of 2 (3 where a record is
+    replaced and n stays; 4 where it may come into another part of the table). A record of weight w
+    moves it by 2w at most.
     """
 
     left: Clique
     right: Clique
+    given: Clique = ()
+    offset: float = 0.0
+    """Added to the score: a public constant, or one made from earlier answers."""
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "left", tuple(self.left))
-        object.__setattr__(self, "right", tuple(self.right))
+        for side in ("left", "right", "given"):
+            object.__setattr__(self, side, tuple(getattr(self, side)))
 
     @property
     def clique(self) -> Clique:
-        """The columns of both sides."""
-        return (*self.left, *self.right)
+        """All of its columns."""
+        return (*self.given, *self.left, *self.right)
 
     def check(self, domain: Domain) -> None:
         """Refuse sides that are empty or share a column."""
@@ -127,10 +132,13 @@ class CountTV:
         if not (self.left and self.right):
             msg = "Independence is between two sides; name at least one column on each."
             raise BadInput(msg)
+        if not isfinite(self.offset):
+            msg = f"The offset is {self.offset}; it must be finite."
+            raise BadInput(msg)
 
     def sensitivity(self, unit: Unit, weights: RowWeights | None) -> Fraction:
-        """Less than 2 for each record that comes or goes; 3 for one that is replaced."""
-        if weights is None and isinstance(unit, Replacement):
+        """Less than 2 for each record that comes or goes; 3 where one is replaced in one table."""
+        if weights is None and not self.given and isinstance(unit, Replacement):
             return Fraction(3)
         most = UNIT if weights is None else weights.most
         return 2 * unit.steps * Fraction(most, UNIT)
@@ -138,14 +146,21 @@ class CountTV:
     def score(self, counts: NDArray[np.int64], weights: RowWeights | None) -> Fraction:
         """The score of exact counts."""
         whole = 1 if weights is None else UNIT
-        joint = counts.reshape(int(np.prod(counts.shape[: len(self.left)])), -1)
-        total = _exact_sum(joint)
-        if total == 0:
-            return Fraction(0)
-        if total >= 2**31:  # beyond it n² leaves 62 bits
-            joint = joint.astype(object)
-        product = np.multiply.outer(joint.sum(axis=1), joint.sum(axis=0))
-        return Fraction(_exact_sum(np.abs(joint * total - product)), 2 * total * whole)
+        sides = counts.shape[len(self.given) :]
+        rows, columns = (prod(sides[: len(self.left)]), prod(sides[len(self.left) :]))
+        parts = counts.reshape(-1, rows, columns)
+        return sum((_of_part(part, whole) for part in parts), Fraction(self.offset))
+
+
+def _of_part(joint: NDArray[np.int64], whole: int) -> Fraction:
+    """How far the counts of rows that share the given codes are from independent."""
+    total = _exact_sum(joint)
+    if total == 0:
+        return Fraction(0)
+    if total >= 2**31:  # beyond it n² leaves 62 bits
+        joint = joint.astype(object)
+    product = np.multiply.outer(joint.sum(axis=1), joint.sum(axis=0))
+    return Fraction(_exact_sum(np.abs(joint * total - product)), 2 * total * whole)
 
 
 SCORES = (L1Distance, CountTV)

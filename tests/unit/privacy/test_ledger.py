@@ -80,6 +80,9 @@ DOORS = {
     "select": lambda ledger: ledger.select(
         [L1Distance(("x",), np.zeros(10)), CountTV(("x",), ("y",))], epsilon=0.01
     ),
+    "scores": lambda ledger: ledger.scores(
+        [L1Distance(("x",), np.zeros(10)), CountTV(("x",), ("y",))], rho=Fraction(1, 5000)
+    ),
     "sum": lambda ledger: ledger.sum(ClippedMoments({"x": np.arange(10)}, 9.0), scale=50.0),
     "train": lambda ledger: ledger.train(training(steps=3), scale=50.0),
     "values": lambda ledger: ledger.values(

@@ -592,3 +592,93 @@ def test_a_score_near_the_end_of_64_bits_raises_nothing_about_the_rows(rows):
     with Ledger.open(table, SCHEMA, Budget(100.0, 1e-9)) as ledger:
         candidates = [L1Distance(("a",), [0, 0], offset=2.0**43 - 5)]
         assert ledger.select(candidates, epsilon=0.5) == 0
+
+
+# --- given others ---
+
+
+@pytest.mark.parametrize(("shape", "rows"), [((2, 2, 2), 5), ((3, 2, 2), 4), ((2, 2, 3), 4)])
+def test_a_count_tv_given_others_never_moves_further_than_its_sensitivity(shape, rows):
+    counts = tables(math.prod(shape), rows)
+    scored = CountTV(("a",), ("b",), given=("c",))
+    found = observed(lambda n: scored.score(n, None), counts, shape)
+    assert all(found[unit] <= scored.sensitivity(unit, None) for unit in UNITS)
+
+
+def test_a_record_that_changes_its_part_moves_a_count_tv_given_others_by_nearly_four():
+    # It was alone in its row and column of one part, and comes to where a full row and a full
+    # column of the other part met in nothing: both parts are nearer to independent afterwards.
+    many, some = 10**6, 10**3
+    before = np.array([[[many, 0], [0, 1]], [[many, some], [some, 0]]])
+    after = np.array([[[many, 0], [0, 0]], [[many, some], [some, 1]]])
+    scored = CountTV(("a",), ("b",), given=("c",))
+    moved = scored.score(before, None) - scored.score(after, None)
+    assert Fraction(39, 10) < moved <= scored.sensitivity(Replacement(), None) == 4
+
+
+def test_a_count_tv_given_others_adds_up_over_their_codes():
+    rng = np.random.default_rng(3)
+    counts = rng.integers(0, 9, (4, 2, 3))
+    whole_score = CountTV(("a",), ("b",), given=("c",)).score(counts, None)
+    assert whole_score == sum(by_hand_tv(part) for part in counts)
+    lifted = CountTV(("a",), ("b",), given=("c",), offset=-1.5).score(counts, None)
+    assert lifted == whole_score - Fraction(3, 2)
+    # Several given columns are one with all their combinations.
+    assert (
+        CountTV(("a",), ("b",), given=("c", "d")).score(counts.reshape(2, 2, 2, 3), None)
+        == whole_score
+    )
+
+
+def test_a_count_tv_has_a_finite_offset():
+    with pytest.raises(BadInput, match="offset is nan"):
+        CountTV(("a",), ("b",), offset=math.nan).check(DOMAIN)
+
+
+# --- noisy scores ---
+
+
+@pytest.mark.parametrize("unit", UNITS, ids=str)
+@pytest.mark.parametrize("weights", [None, WEIGHTS[2]], ids=["plain", "weighted"])
+def test_noisy_scores_are_paid_for_by_the_largest_sensitivity_and_their_number(unit, weights):
+    candidates = [L1Distance(CLIQUE, AB, 0.25), CountTV(("b",), ("c",)), CountTV(("a",), ("b",))]
+    with opened(unit) as ledger:
+        told = ledger.scores(candidates, rho=0.5, weights=weights)
+        (entry,) = ledger.entries
+    sensitivity = max(one.sensitivity(unit, weights) for one in candidates)
+    assert entry.request["sensitivity"] == str(sensitivity)
+    # Three numbers that each move by at most the sensitivity: ρ = 3 Δ² / (2 scale²).
+    assert told.scale == pytest.approx(float(sensitivity) * math.sqrt(3 / (2 * 0.5)), rel=1e-9)
+    assert entry.event.sensitivity_squared == 3 * STEPS**2
+    assert entry.event.scale == pytest.approx(told.scale * STEPS / float(sensitivity), rel=1e-12)
+
+
+@pytest.mark.statistical
+def test_noisy_scores_scatter_by_their_scale_around_the_exact_ones():
+    candidates = [L1Distance(CLIQUE, AB), CountTV(("a",), ("b",))]
+    draws = 4000
+    codes = {name: ROWS[name].to_numpy() for name in "abc"}
+    exact = []
+    for one in candidates:
+        counts = np.zeros(DOMAIN.shape(one.clique), np.int64)
+        np.add.at(counts, tuple(codes[name] for name in one.clique), 1)
+        exact.append(float(one.score(counts, None)))
+    with Ledger.open(ROWS, SCHEMA, Budget(1e6, 1e-9), source=SeededForTests(2)) as ledger:
+        told = [ledger.scores(candidates, rho=1.0) for _ in range(draws)]
+    off = np.array([(one.values - exact) / one.scale for one in told]).ravel()
+    # 8,000 draws: a mean beyond 5.5 / √8000, or a scale 5 % off, shows with odds of 10⁷ to 1.
+    assert abs(off.mean()) < 5.5 / math.sqrt(2 * draws)
+    assert abs(off.std() - 1) < 5.3 / math.sqrt(2 * 2 * draws) < 0.05
+
+
+def test_refused_noisy_scores_cost_nothing():
+    with opened(Record()) as ledger:
+        for candidates, rho in [
+            ([], 1.0),
+            ([CountTV(("a",), ("a",))], 1.0),
+            ([CountTV(("a",), ("b",))], 0.0),
+            ([CountTV(("a",), ("b",))], math.nan),
+        ]:
+            with pytest.raises(BadInput):
+                ledger.scores(candidates, rho=rho)
+        assert ledger.entries == ()

@@ -72,6 +72,7 @@ def _all(budget: Budget) -> Iterator[Case]:
     yield from _summing(budget)
     yield from _training(budget)
     yield from _selecting(budget)
+    yield from _scoring(budget)
     yield from _values(budget)
     for kind in MECHANISMS:
         # Rounds of fits take their time: where there are many, the table is narrow.
@@ -154,6 +155,21 @@ def _selecting(budget: Budget) -> Iterator[Case]:
     )
 
 
+def _scoring(budget: Budget) -> Iterator[Case]:
+    for unit in UNITS:
+        pair = Pair(unit)
+        scores = list(_distances(pair, unit.steps))
+        yield Case("scores", "distances", pair, budget, _score(scores))
+    light = _score(list(_distances(Pair(Record()), 0.5, _LIGHT)))
+    yield Case(
+        "scores",
+        "weighted rows",
+        Pair(Record()),
+        budget,
+        lambda ledger: light(ledger.weighted(_LIGHT)),
+    )
+
+
 def _distances(
     pair: Pair,
     moves: float,
@@ -195,6 +211,10 @@ def _train(task: Training) -> Callable[[Overheard], object]:
 
 def _select(*candidates: Score) -> Callable[[Overheard], object]:
     return lambda ledger: ledger.select(candidates, rho=ledger.rest())
+
+
+def _score(candidates: list[L1Distance]) -> Callable[[Overheard], object]:
+    return lambda ledger: ledger.scores(candidates, rho=ledger.rest())
 
 
 def _tell_values(ledger: Overheard) -> object:

@@ -1,18 +1,19 @@
 """How much likelier a run's answers are if the canary was there: what the best attacker uses."""
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 
 import numpy as np
 from numpy.typing import NDArray
 
 from understudy.curator.audit.bounds import lattice_mu
 from understudy.curator.audit.overheard import Choice, Run
-from understudy.curator.audit.pair import CODES, RARE, Pair
+from understudy.curator.audit.pair import CODES, RARE, Groups, Pair
 from understudy.privacy.account import Entry
 from understudy.privacy.answers import NoisySum
 from understudy.privacy.events import Gaussian, Threshold
+from understudy.privacy.scores import Score
 from understudy.privacy.train import TrainedModel, Training
-from understudy.privacy.weights import UNIT
+from understudy.privacy.weights import UNIT, RowWeights
 
 _CERTAIN = 1e9
 """In place of an infinite ratio: the canary's value was told, which no other row has."""
@@ -29,6 +30,11 @@ def noise_log_ratio(run: Run, pair: Pair) -> float:
             pair.counts(answer.clique, groups, weights, canary=canary) for canary in (False, True)
         )
         total += _gaussian(answer.values, without, with_it, answer.scale)
+    for candidates, scored, groups, weights in run.scores:
+        without, with_it = (
+            _scores(candidates, pair, groups, weights, canary=canary) for canary in (False, True)
+        )
+        total += _gaussian(scored.values, without, with_it, scored.scale)
     for noisy in run.sums:
         without, with_it = (_sum(noisy, pair, canary=canary) for canary in (False, True))
         total += _gaussian(noisy.values, without, with_it, noisy.scale)
@@ -54,24 +60,28 @@ def law(
     choice: Choice, pair: Pair, epsilon: float, *, canary: bool
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     """How likely each candidate should be, as logarithms; and the scores."""
-    unit, steps = pair.unit, 1 if choice.weights is None else UNIT
-    bound = max(c.sensitivity(unit, choice.weights) for c in choice.candidates)
-    scores = np.array(
-        [
-            float(
-                c.score(
-                    np.rint(
-                        pair.counts(c.clique, choice.groups, choice.weights, canary=canary) * steps
-                    ).astype(np.int64),
-                    choice.weights,
-                )
-                / bound
-            )
-            for c in choice.candidates
-        ]
-    )
+    bound = max(c.sensitivity(pair.unit, choice.weights) for c in choice.candidates)
+    scores = _scores(choice.candidates, pair, choice.groups, choice.weights, canary=canary)
+    scores /= float(bound)
     ahead = epsilon / 2 * (scores - scores.max())
     return ahead - np.log(np.exp(ahead).sum()), scores
+
+
+def _scores(
+    candidates: Sequence[Score],
+    pair: Pair,
+    groups: Groups,
+    weights: RowWeights | None,
+    *,
+    canary: bool,
+) -> NDArray[np.float64]:
+    """Exact scores of candidates."""
+    steps = 1 if weights is None else UNIT
+    found = []
+    for candidate in candidates:
+        counts = pair.counts(candidate.clique, groups, weights, canary=canary) * steps
+        found.append(float(candidate.score(np.rint(counts).astype(np.int64), weights)))
+    return np.array(found)
 
 
 def claimed_mu(events: Iterable[Entry]) -> float:

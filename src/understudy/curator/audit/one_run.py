@@ -6,7 +6,7 @@ It takes no longer than the method itself, and sees gross mistakes alone.
 import numpy as np
 import pyarrow as pa
 
-from understudy.column import Column, Kind
+from understudy.column import Column, Kind, Role
 from understudy.curator.audit.audited import CONFIDENCE, RISK, Audited
 from understudy.curator.audit.bounds import one_run_epsilon_low
 from understudy.curator.audit.overheard import Overheard, Run
@@ -39,7 +39,13 @@ def one_run(
     values = ["common"] * _COMMON_ROWS + [
         label for label, is_in in zip(labels, there, strict=True) if is_in
     ]
-    column = Column(name=_COLUMN, kind=Kind.CATEGORICAL, categories=("common", *labels), null=False)
+    column = Column(
+        name=_COLUMN,
+        kind=Kind.CATEGORICAL,
+        categories=("common", *labels),
+        null=False,
+        role=Role.TARGET,
+    )
     run = Run()
     with Ledger.open(pa.table({_COLUMN: values}), Schema((column,)), budget) as ledger:
         mechanism.fit(Overheard(ledger, run))  # type: ignore[arg-type]

@@ -6,14 +6,14 @@ from typing import Any
 
 from understudy.curator.audit.pair import Groups
 from understudy.privacy.account import Entry
-from understudy.privacy.answers import CommonValues, Measurement, NoisySum
+from understudy.privacy.answers import CommonValues, Measurement, NoisyScores, NoisySum
 from understudy.privacy.ledger import Ledger
 from understudy.privacy.row_maps import RowMap
 from understudy.privacy.scores import Score
 from understudy.privacy.train import TrainedModel, Training
 from understudy.privacy.weights import RowWeights
 
-_PUBLIC = frozenset({"domain", "measure_event", "most_cells", "rest"})
+_PUBLIC = frozenset({"budget", "domain", "measure_event", "most_cells", "rest", "schema"})
 """What a ledger tells about itself, and not about rows."""
 
 
@@ -36,6 +36,9 @@ class Run:
     trained: list[tuple[Training, TrainedModel]] = field(default_factory=list)
     values: list[CommonValues] = field(default_factory=list)
     choices: list[Choice] = field(default_factory=list)
+    scores: list[tuple[tuple[Score, ...], NoisyScores, Groups, RowWeights | None]] = field(
+        default_factory=list
+    )
     events: tuple[Entry, ...] = ()
     """What the ledger wrote down for it."""
 
@@ -72,6 +75,13 @@ class Overheard:
         weights = asked.get("weights") or self._weights
         self._run.choices.append(Choice(tuple(candidates), place, self._groups, weights))
         return place
+
+    def scores(self, candidates: Sequence[Score], **asked: Any) -> NoisyScores:  # noqa: ANN401
+        """Noisy scores."""
+        answer = self._ledger.scores(candidates, **asked)
+        weights = asked.get("weights") or self._weights
+        self._run.scores.append((tuple(candidates), answer, self._groups, weights))
+        return answer
 
     def sum(self, row_map: RowMap, **asked: Any) -> NoisySum:  # noqa: ANN401
         """A sum."""

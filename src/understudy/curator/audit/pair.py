@@ -44,8 +44,15 @@ class Pair:
     @property
     def schema(self) -> Schema:
         """What is public about both."""
+        last = self.columns[-1]
         columns = [
-            Column(name=name, kind=Kind.CATEGORICAL, categories=CODES, null=False)
+            Column(
+                name=name,
+                kind=Kind.CATEGORICAL,
+                categories=CODES,
+                null=False,
+                role=Role.TARGET if name == last else Role.FEATURE,
+            )
             for name in self.columns
         ]
         return Schema((Column(name=_WHO, kind=Kind.INTEGER, role=Role.ID), *columns))

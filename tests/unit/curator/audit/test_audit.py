@@ -5,6 +5,7 @@ A case says "broken" by chance less than once in a million times.
 
 import math
 import re
+from fractions import Fraction
 
 import numpy as np
 import pytest
@@ -23,6 +24,7 @@ from understudy.privacy.accountant import total_epsilon
 from understudy.privacy.budget import Budget
 from understudy.privacy.events import Gaussian
 from understudy.privacy.ledger import Ledger
+from understudy.privacy.weights import UNIT
 
 EPSILON, DELTA = 4.0, 1e-5
 NAMES = [case.name for case in cases("all", EPSILON, DELTA)]
@@ -67,7 +69,15 @@ def test_no_claim_is_broken_at_length(name):
 def test_all_verbs_and_methods_are_audited_for_all_units():
     assert len(NAMES) == len(set(NAMES)) >= 20
     whats = {case.what for case in cases("all", EPSILON, DELTA)}
-    assert whats == {"measure", "sum", "train", "select", "values", *(k.name for k in MECHANISMS)}
+    assert whats == {
+        "measure",
+        "sum",
+        "train",
+        "select",
+        "scores",
+        "values",
+        *(k.name for k in MECHANISMS),
+    }
     for kind in MECHANISMS:
         units = [case.pair.unit for case in cases(kind.name, EPSILON, DELTA)]
         assert len(units) == 3
@@ -92,6 +102,19 @@ def test_the_canary_is_as_far_away_as_is_claimed(name):
             case.pair.counts(answer.clique, groups, weights, canary=c) for c in (False, True)
         )
         apart += float(np.sum(np.square((without - with_it) / answer.scale)))
+    for candidates, told, groups, weights in run.scores:
+        steps = 1 if weights is None else UNIT
+        for candidate in candidates:
+            without, with_it = (
+                candidate.score(
+                    np.rint(
+                        case.pair.counts(candidate.clique, groups, weights, canary=c) * steps
+                    ).astype(np.int64),
+                    weights,
+                )
+                for c in (False, True)
+            )
+            apart += float((without - with_it) / Fraction(told.scale)) ** 2
     for total in run.sums:
         rows = [
             {name: column.astype(np.uint8) for name, column in case.pair.codes(canary=c).items()}
