@@ -28,24 +28,30 @@ if TYPE_CHECKING:
     from understudy.mechanisms.independent import IndependentColumns
     from understudy.mechanisms.mst import Mst
     from understudy.mechanisms.mwem import Mwem
+    from understudy.mechanisms.prism import Prism
     from understudy.mechanisms.privbayes import PrivBayes
     from understudy.pipeline import synthesize
     from understudy.privacy.certificate import Certificate
     from understudy.privacy.folder import verify
     from understudy.privacy.unit import Person, Record, Replacement
     from understudy.release import Release, load
+    from understudy.select.regimes import Causal, Graphical, Predictive
 
 __all__ = [
     "Aim",
+    "Causal",
     "Certificate",
     "Column",
     "Domain",
+    "Graphical",
     "Independence",
     "IndependentColumns",
     "Kind",
     "Mst",
     "Mwem",
     "Person",
+    "Predictive",
+    "Prism",
     "PrivBayes",
     "Record",
     "Release",
@@ -64,11 +70,15 @@ __all__ = [
 # Loaded when somebody asks, for the libraries behind them take a second.
 _LATER = {
     "Aim": "understudy.mechanisms.aim",
+    "Causal": "understudy.select.regimes",
     "Certificate": "understudy.privacy.certificate",
+    "Graphical": "understudy.select.regimes",
     "IndependentColumns": "understudy.mechanisms.independent",
     "Mst": "understudy.mechanisms.mst",
     "Mwem": "understudy.mechanisms.mwem",
     "Person": "understudy.privacy.unit",
+    "Predictive": "understudy.select.regimes",
+    "Prism": "understudy.mechanisms.prism",
     "PrivBayes": "understudy.mechanisms.privbayes",
     "Record": "understudy.privacy.unit",
     "Release": "understudy.release",

@@ -1,14 +1,15 @@
 """The whole flow, top to bottom: from a private table to a release."""
 
-from collections.abc import Callable
-from dataclasses import asdict
+from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 from understudy.column import Role
 from understudy.errors import BadInput
-from understudy.mechanisms.api import Mechanism
+from understudy.mechanisms.api import Choosy, Mechanism, Remarking
 from understudy.mechanisms.catalog import AUTO, mechanism_named
+from understudy.mechanisms.parameters import told
 from understudy.privacy import discover
 from understudy.privacy.answers import Measurement
 from understudy.privacy.budget import Budget, number
@@ -18,6 +19,7 @@ from understudy.privacy.unit import Person, Record, Replacement, Unit, unit_name
 from understudy.release import Release
 from understudy.schema import Schema
 from understudy.schema_files import read_schema
+from understudy.select.regimes import Causal, Graphical, Regime
 from understudy.synthetic_rows import DrawnRows
 
 USUAL_DELTA = 1e-9
@@ -41,6 +43,9 @@ def synthesize(  # noqa: PLR0913 - each is a choice of its own, by name
     target: str | None = None,
     schema: Schema | str | Path | None = None,
     mechanism: Mechanism | str = AUTO,
+    parameters: Mapping[str, str] | None = None,
+    parents: Sequence[str] | None = None,
+    graph: Any = None,  # noqa: ANN401 - whatever Dag.of reads
     rows: int | None = None,
     unit: Unit | str | None = None,
     strict: bool = False,
@@ -61,6 +66,10 @@ def synthesize(  # noqa: PLR0913 - each is a choice of its own, by name
         target: The column that readers will predict.
         schema: Public facts, or a file with them. What it leaves open is found out with noise.
         mechanism: How to ask and what to fit, or the name of it.
+        parameters: Of a mechanism that is named: its parameters, as a person writes them.
+        parents: The direct causes of the target, where they are known: only they predict it.
+        graph: What depends directly on what, where that is known: edges, a networkx DiGraph, or a
+            file of DOT or JSON.
         rows: How many rows to draw; without it about as many as the table has.
         unit: Whose privacy is protected: record, replace, or person:ID:3.
         strict: Refuse, where facts would have to be found out.
@@ -74,7 +83,8 @@ def synthesize(  # noqa: PLR0913 - each is a choice of its own, by name
     """
     tell = tell or (lambda _: None)
     stated = read_schema(schema) if isinstance(schema, str | Path) else schema
-    recipe = mechanism_named(mechanism) if isinstance(mechanism, str) else mechanism
+    asked_for = target or (None if stated is None else stated.target)
+    recipe = _recipe(mechanism, parameters, asked_for, _regime(parents, graph))
     whose = unit_named(unit) if isinstance(unit, str) else unit or Record()
     _check_kinds(stated, recipe, whose)
     _check(rows, discovery_share, seed)
@@ -93,6 +103,7 @@ def synthesize(  # noqa: PLR0913 - each is a choice of its own, by name
         text_encoding=text_encoding,
         roles=roles,
         discover=not strict,
+        check=partial(_check_fit, recipe),
     ) as book:
         _declare(book, recipe, rows)
         known, notes = ((), ()) if strict else _discover(book, discovery_share, tell)
@@ -102,7 +113,38 @@ def synthesize(  # noqa: PLR0913 - each is a choice of its own, by name
         book.end()
     count, note = _count(rows, model.total, book.schema)
     drawn = DrawnRows.of(model, book.schema, count, seed)
-    return Release(drawn, certificate, book.schema, model, (*notes, *note))
+    said = recipe.remarks(model, book.schema.target) if isinstance(recipe, Remarking) else ()
+    return Release(drawn, certificate, book.schema, model, (*notes, *said, *note))
+
+
+def _check_fit(recipe: Mechanism, schema: Schema) -> None:
+    """Refuse a mechanism that does not fit the columns."""
+    if isinstance(recipe, Choosy):
+        recipe.check([column.name for column in schema.coded], schema.target)
+
+
+def _regime(parents: Sequence[str] | None, graph: Any) -> Regime | None:  # noqa: ANN401
+    """What is known about the target's causes."""
+    if parents is not None and graph is not None:
+        msg = "State the causes of the target or a graph, not both: the graph names the causes."
+        raise BadInput(msg)
+    if parents is not None:
+        return Causal(parents)
+    return None if graph is None else Graphical(graph)
+
+
+def _recipe(
+    mechanism: Mechanism | str,
+    parameters: Mapping[str, str] | None,
+    target: str | None,
+    regime: Regime | None,
+) -> Mechanism:
+    if isinstance(mechanism, str):
+        return mechanism_named(mechanism, parameters, target=target, regime=regime)
+    if parameters or regime is not None:
+        msg = "A mechanism that is given as a value has its parameters and its regime already."
+        raise BadInput(msg)
+    return mechanism
 
 
 def _check_kinds(schema: object, recipe: object, unit: object) -> None:
@@ -149,7 +191,7 @@ def _roles(target: str | None, unit: Unit) -> dict[str, Role]:
 def _declare(book: Ledger, recipe: Mechanism, rows: int | None) -> None:
     """List the public choices in the certificate."""
     book.declare("target", book.schema.target)
-    book.declare("method", {"name": recipe.name, "parameters": asdict(recipe)})  # type: ignore[call-overload]
+    book.declare("method", {"name": recipe.name, "parameters": told(recipe)})
     book.declare("rows", rows)
 
 

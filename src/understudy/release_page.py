@@ -8,7 +8,7 @@ from rich.console import Console
 
 from understudy.errors import listed
 from understudy.release import Release
-from understudy.report.public import choices, declared, general
+from understudy.report.public import PARAMETERS, choices, declared, general
 
 
 def release_page(release: Release, folder: Path) -> dict[str, Any]:
@@ -63,7 +63,9 @@ def _sections(page: dict[str, Any]) -> dict[str, list[str]]:
     public += [f"{line[0].lower()}{line[1:]}" for line in page["general"]]
     if page["declared"]:
         public.append(f"the facts that the schema declares about {listed(page['declared'])}")
-    chosen = "; ".join(f"{name}: {value}" for name, value in page["choices"].items())
+    chosen = "; ".join(
+        f"{name}: {value}" for name, value in page["choices"].items() if name != PARAMETERS
+    )
     if chosen:
         public.append(f"your choices: {chosen}")
     paid = ", out of the same epsilon" if page["private"] else ""

@@ -16,6 +16,7 @@ from understudy import release as release_module
 from understudy.column import Column, Kind, Role
 from understudy.errors import UnderstudyError
 from understudy.mechanisms.catalog import AUTO, MECHANISMS, mechanism_named
+from understudy.mechanisms.parameters import told
 from understudy.pipeline import synthesize
 from understudy.privacy.budget import Budget
 from understudy.privacy.ledger import Ledger
@@ -36,7 +37,7 @@ SCHEMA = Schema(
 )
 BUDGET = Budget(1.0, 1e-9)
 UNITS = [Record(), Replacement(), Person("who", 2)]
-DOORS = ("measure", "values", "select", "sum", "train", "reveal", "recode")
+DOORS = ("measure", "values", "select", "scores", "sum", "train", "reveal", "recode")
 ROWS = 400
 
 
@@ -70,7 +71,7 @@ def mechanism(kind):
 def test_it_is_a_frozen_dataclass_of_plain_parameters(kind, mechanism):
     assert dataclasses.is_dataclass(kind)
     assert kind.__dataclass_params__.frozen
-    parameters = dataclasses.asdict(mechanism)
+    parameters = told(mechanism)
     assert json.loads(json.dumps(parameters, allow_nan=False)) == parameters
     assert mechanism == kind()
 
@@ -195,7 +196,7 @@ def test_nor_by_anything_else_in_a_whole_run(kind, tainted, monkeypatch):
         return ledger
 
     monkeypatch.setattr(Ledger, "open", open_tainted)
-    release = synthesize(rows(), epsilon=20.0, mechanism=kind(), unit="person:who:2")
+    release = synthesize(rows(), target="ill", epsilon=20.0, mechanism=kind(), unit="person:who:2")
     assert {"measure", "values", "recode"} <= set(asked[0])
     assert release.sample(3, seed=0).shape == (3, 4)
 
@@ -286,14 +287,19 @@ def test_a_table_with_next_to_no_rows_is_a_table(mechanism, unit, count):
 @pytest.mark.parametrize("count", [0, ROWS])
 def test_it_works_where_facts_are_found_out(kind, epsilon, count):
     release = synthesize(
-        rows(count), epsilon=epsilon, mechanism=kind(), unit="person:who:2", rows=30
+        rows(count),
+        target="ill",
+        epsilon=epsilon,
+        mechanism=kind(),
+        unit="person:who:2",
+        rows=30,
     )
     assert release.table.num_rows == 30
     assert release.table.column_names == ["age", "city", "sole", "ill"]
     assert release.certificate.epsilon <= epsilon
     assert release.certificate.public["method"] == {
         "name": kind.name,
-        "parameters": dataclasses.asdict(kind()),
+        "parameters": told(kind()),
     }
 
 

@@ -5,7 +5,7 @@ from fractions import Fraction
 import numpy as np
 import pyarrow as pa
 
-from understudy.column import Column, Kind
+from understudy.column import Column, Kind, Role
 from understudy.privacy.budget import Budget
 from understudy.privacy.events import Exponential, Gaussian
 from understudy.privacy.ledger import Ledger
@@ -35,10 +35,16 @@ def chain(count=500, seed=0, *, sizes, follows=0.8, order=None):
 
 
 def opened(codes=None, epsilon=1.0, *, sizes, make=chain, seed=0, **options):
-    """A ledger on codes, or on a table that is made; its noise is seeded."""
+    """A ledger on codes, or on a table that is made; its noise is seeded, its target the first."""
     schema = Schema(
         tuple(
-            Column(name=name, kind=Kind.CATEGORICAL, categories=tuple(range(size)), null=False)
+            Column(
+                name=name,
+                kind=Kind.CATEGORICAL,
+                categories=tuple(range(size)),
+                null=False,
+                role=Role.TARGET if name == next(iter(sizes)) else Role.FEATURE,
+            )
             for name, size in sizes.items()
         ),
         rows_bound=10**6,

@@ -133,7 +133,8 @@ def test_mechanisms_and_models_touch_neither_files_nor_consoles_nor_what_lies_be
             continue
         modules = {module.split(".")[0] for module in imported(tree)}
         arithmetic = {"fractions", "functools", "heapq", "itertools", "math", "numpy"}
-        assert modules <= {"understudy", "collections", "dataclasses", "typing"} | arithmetic, name
+        plain = {"understudy", "collections", "dataclasses", "enum", "typing"}
+        assert modules <= plain | arithmetic, name
         assert "open" not in calls(tree), name
         assert not {"_core", "_account", "_table"} & attributes(tree), name
 

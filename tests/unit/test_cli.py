@@ -498,10 +498,17 @@ def test_an_unreviewed_draft_is_refused_until_somebody_allows_it(rows_csv, folde
 @pytest.mark.parametrize(
     ("options", "words"),
     [
-        (("--param", "k=3"), "has rarity, model_bytes, and was given 'k'"),
+        (("--param", "k=3"), "has allocation, rarity, model_bytes, and was given 'k'"),
+        (("--method", "prism"), "name it with --target"),
+        (("--target", "ill", "--parents", "ill"), "cannot be among its own causes"),
+        (("--target", "ill", "--parents", "age,nobody"), "nobody"),
+        (("--target", "ill", "--graph", "none.dot"), "Cannot read a graph from none.dot"),
+        (("--target", "ill", "--param", "k=99"), "k is 99, and there are"),
+        (("--target", "ill", "--method", "mst", "--parents", "age"), "cannot use causes"),
+        (("--target", "ill", "--parents", "age", "--param", "k=1"), "leave out k"),
         (("--param", "k"), "name=value"),
         (("--param", "=3"), "name=value"),
-        (("--method", "independant"), "Known: auto, mst, "),
+        (("--method", "independant"), "Known: auto, prism, mst, "),
         (("--unit", "persons"), "person:ID:3"),
         (("--unit", "person:whom:2"), "Did you mean 'who'"),
         (("--target", "il"), "Did you mean 'ill'"),
@@ -757,10 +764,14 @@ def test_methods_are_listed_with_what_they_promise():
     for kind in MECHANISMS:
         for words in (kind.name, kind.about, kind.guarantee, kind.needs):
             assert words in result.stdout
-    assert result.stdout.count("(auto)") == 1
+    assert "prism (auto, with a target)" in result.stdout
+    assert "mst (auto, without a target)" in result.stdout
     listed = json.loads(run("methods", "--json").stdout)
     assert [method["method"] for method in listed] == [kind.name for kind in MECHANISMS]
-    assert sum(method["auto"] for method in listed) == 1
+    assert {method["method"]: method["auto"] for method in listed if method["auto"]} == {
+        "prism": "with a target",
+        "mst": "without a target",
+    }
 
 
 # --- budget and verify ----------------------------------------------------------------------------

@@ -683,7 +683,8 @@ def test_it_works_with_frames_whatever_their_index(table):
 
 def test_the_method_and_its_parameters_are_in_the_certificate(table):
     by_itself = {"name": "independent", "parameters": {}}
-    tree = {"name": "mst", "parameters": {"rarity": 3.0, "model_bytes": 2**25}}
+    usual = {"allocation": "uniform", "rarity": 3.0, "model_bytes": 2**25}
+    tree = {"name": "mst", "parameters": usual}
     asked = {"auto": tree, "mst": tree, "independent": by_itself, IndependentColumns(): by_itself}
     for mechanism, told in asked.items():
         release = synthesize(table, epsilon=1.0, schema=SCHEMA, mechanism=mechanism)
@@ -691,5 +692,5 @@ def test_the_method_and_its_parameters_are_in_the_certificate(table):
 
 
 def test_an_unknown_method_is_refused_with_those_that_there_are(table):
-    with pytest.raises(BadInput, match="Known: auto, mst, "):
+    with pytest.raises(BadInput, match="Known: auto, prism, mst, "):
         synthesize(table, epsilon=1.0, schema=SCHEMA, mechanism="independant")

@@ -17,31 +17,36 @@ def methods(
     as_json: AsJson = False,
 ) -> None:
     """List the methods: what each keeps and promises."""
-    from dataclasses import asdict
+    from understudy.mechanisms.catalog import (
+        MECHANISMS,
+        WITH_TARGET,
+        WITHOUT_TARGET,
+        usual_parameters,
+    )
 
-    from understudy.mechanisms.catalog import AUTO, MECHANISMS, mechanism_named
-
-    automatic = type(mechanism_named(AUTO))
+    automatic = {WITH_TARGET: "with a target", WITHOUT_TARGET: "without a target"}
     found = [
         {
             "method": kind.name,
             "about": kind.about,
             "guarantee": kind.guarantee,
             "needs": kind.needs,
-            "parameters": asdict(mechanism_named(kind.name)),  # type: ignore[call-overload]
-            "auto": kind is automatic,
+            "parameters": {
+                name: value if isinstance(value, int | float) else str(value)
+                for name, value in usual_parameters(kind).items()
+            },
+            "auto": automatic.get(kind),
         }
         for kind in MECHANISMS
     ]
     if as_json:
         typer.echo(json.dumps(found, indent=2, ensure_ascii=False))
         return
-    for method in found:
-        typer.echo(f"{method['method']}{' (auto)' if method['auto'] else ''}")
-        typer.echo(f"  {method['about']}")
-        typer.echo(f"  promises {method['guarantee']}; needs {method['needs']}")
-        if method["parameters"]:
-            usual = " ".join(
-                f"--param {name}={value}" for name, value in method["parameters"].items()
-            )
-            typer.echo(f"  usual: {usual}")
+    for kind in MECHANISMS:
+        typer.echo(kind.name + (f" (auto, {automatic[kind]})" if kind in automatic else ""))
+        typer.echo(f"  {kind.about}")
+        typer.echo(f"  promises {kind.guarantee}; needs {kind.needs}")
+        usual = {name: str(value) for name, value in usual_parameters(kind).items()}
+        if usual:
+            told = " ".join(f"--param {n}={v.lower()}" for n, v in usual.items() if v)
+            typer.echo(f"  usual: {told}")

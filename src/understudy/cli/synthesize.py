@@ -7,12 +7,20 @@ from typing import Annotated
 
 import typer
 
-from understudy.cli.options import AsJson, Data, TextEncoding, read_key
+from understudy.cli.options import (
+    AsJson,
+    Data,
+    TextEncoding,
+    names_between_commas,
+    read_key,
+)
 from understudy.errors import BadInput
 
 EXAMPLES = """
   understudy synthesize patients.csv --target readmitted --epsilon 1 --out release
   understudy synthesize patients.csv --schema schema.toml --strict --epsilon 1
+  understudy synthesize patients.csv --target readmitted --parents age,bmi --epsilon 1
+  understudy synthesize patients.csv --target readmitted --graph causes.dot --epsilon 1
   understudy synthesize patients.csv --epsilon 1 --method aim --param degree=3
   understudy synthesize visits.parquet --epsilon 1 --unit person:patient_id:3
   understudy synthesize patients.csv --epsilon 0.5 --ledger table.ledger
@@ -39,6 +47,12 @@ def synthesize(  # noqa: PLR0913 - one per option
     method: Annotated[str, typer.Option(metavar="NAME", help="See `understudy methods`.")] = "auto",
     param: Annotated[
         list[str] | None, typer.Option(metavar="K=V", help="A parameter of the method.")
+    ] = None,
+    parents: Annotated[
+        str | None, typer.Option(metavar="A,B", help="The target's direct causes, if known.")
+    ] = None,
+    graph: Annotated[
+        Path | None, typer.Option(metavar="FILE", help="What depends on what: DOT, or JSON edges.")
     ] = None,
     rows: Annotated[
         int | None, typer.Option(metavar="N", help="How many; else about as many as there are.")
@@ -77,7 +91,6 @@ def synthesize(  # noqa: PLR0913 - one per option
     What the schema leaves open is found out with noise, out of the same epsilon.
     """
     from understudy import pipeline
-    from understudy.mechanisms.catalog import mechanism_named
     from understudy.privacy.discover import SHARE
     from understudy.privacy.folder import check_free
     from understudy.privacy.signature import check_private_key
@@ -98,7 +111,10 @@ def synthesize(  # noqa: PLR0913 - one per option
             delta=delta,
             target=target,
             schema=schema,
-            mechanism=mechanism_named(method, _parameters(param or [])),
+            mechanism=method,
+            parameters=_parameters(param or []),
+            parents=None if parents is None else names_between_commas(parents),
+            graph=graph,
             rows=rows,
             unit=unit,
             strict=strict,

@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Sequence
 
 from understudy.curator.result import Direction, Result
-from understudy.report.svg import shortened
+from understudy.report.words import shortened
 
 _ARROWS = {
     Direction.HIGHER: " ↑",

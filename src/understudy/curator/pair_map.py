@@ -7,7 +7,8 @@ from collections.abc import Mapping, Sequence
 
 from markupsafe import Markup
 
-from understudy.report.svg import drawing, element, shortened
+from understudy.report.svg import drawing, element
+from understudy.report.words import shortened
 
 _CELL, _SMALL_CELL, _MANY = 30.0, 15.0, 24
 _LETTER = 7.0

@@ -21,7 +21,7 @@ from understudy.curator.verdict import main_score
 from understudy.domain import Clique
 from understudy.report.dots import Dot, DotRow, Mark, Rule, dot_plot
 from understudy.report.pages import rendered
-from understudy.report.svg import shortened
+from understudy.report.words import shortened
 
 _MOST_MAPPED = 60
 """A map of more columns shows those with the largest differences."""

@@ -38,7 +38,7 @@ from understudy.curator.result import CONFIDENCE, Direction
 from understudy.curator.tables import REAL, SYNTHETIC
 from understudy.curator.task import GAP, Task
 from understudy.curator.verdict import task_verdict, verdicts
-from understudy.report.svg import shortened
+from understudy.report.words import shortened
 
 _FEW_TELLING = 0.5
 

@@ -1,7 +1,7 @@
 """What a mechanism is: a value that asks a ledger, and makes a model of the answers."""
 
 from collections.abc import Sequence
-from typing import Any, ClassVar, Protocol
+from typing import Any, ClassVar, Protocol, runtime_checkable
 
 import numpy as np
 from numpy.typing import NDArray
@@ -36,6 +36,22 @@ class Model(Protocol):
 
     def to_json(self) -> dict[str, Any]:
         """The model as plain data."""
+
+
+@runtime_checkable
+class Choosy(Protocol):
+    """A mechanism that fits some tables only: asked before anything is spent."""
+
+    def check(self, names: Sequence[str], target: str | None) -> None:
+        """Refuse what the columns do not allow; decided by public facts."""
+
+
+@runtime_checkable
+class Remarking(Protocol):
+    """A mechanism that has something to say about what it fitted, which costs nothing."""
+
+    def remarks(self, model: Model, target: str | None) -> Sequence[str]:
+        """What a person should know, in sentences made from noisy answers alone."""
 
 
 class Mechanism(Protocol):

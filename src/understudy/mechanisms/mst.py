@@ -8,16 +8,14 @@ from dataclasses import dataclass
 from itertools import combinations
 from typing import ClassVar
 
-import numpy as np
-
+from understudy.allocate import Allocation, allocation_named, measured
 from understudy.knowledge import Allowed, anything
 from understudy.mechanisms.parameters import check_number, check_whole
 from understudy.model.estimate import BYTES_PER_CELL, MODEL_BYTES, check_bytes, estimate
 from understudy.model.merged import MergedModel
 from understudy.privacy.answers import Measurement
 from understudy.privacy.ledger import Ledger
-from understudy.privacy.scores import L1Distance
-from understudy.select.rare import Columns
+from understudy.select.rare import Columns, from_independent
 from understudy.select.tree import private_forest
 
 
@@ -29,12 +27,15 @@ class Mst:
     first third cannot tell from noise are merged before pairs are counted.
     """
 
+    allocation: Allocation = Allocation.UNIFORM
+    """How a third is split over its marginals."""
     rarity: float = 3.0
     """Codes below so many standard deviations of noise are merged."""
     model_bytes: int = MODEL_BYTES
     """What the fitted model may hold in memory at its peak."""
 
     def __post_init__(self) -> None:
+        object.__setattr__(self, "allocation", allocation_named(self.allocation))
         check_number("rarity", self.rarity, least=0)
         check_whole("model_bytes", self.model_bytes, least=1)
 
@@ -52,26 +53,23 @@ class Mst:
         check_bytes(domain, ones, self.model_bytes)
         third = ledger.rest() / 3 if len(ones) > 1 else ledger.rest()
         # MEASURE: single columns
-        measured = [*known, *ledger.measure(ones, rho=third)]
-        columns = Columns.of(domain, measured, rarity=self.rarity)
+        single = measured(ledger, ones, rho=third, allocation=self.allocation)
+        alone = [*known, *single]
+        columns = Columns.of(domain, alone, rarity=self.rarity)
         merged = ledger.merged(columns.groups)
         # SELECT: a tree of pairs, by how far they are from independent
         room = self.model_bytes / BYTES_PER_CELL - sum(merged.domain.sizes.values())
         edges = [
-            L1Distance(
-                (a, b),
-                np.multiply.outer(columns.merged_counts(a), columns.merged_counts(b))
-                / columns.total,
-            )
-            for a, b in combinations(domain.names, 2)
-            if merged.domain.size((a, b)) <= room and domain.size((a, b)) <= ledger.most_cells
+            from_independent(columns, pair)
+            for pair in combinations(domain.names, 2)
+            if merged.domain.size(pair) <= room and domain.size(pair) <= ledger.most_cells
         ]
         tree = private_forest(merged, edges, rho=third, allowed=allowed, most_cells=room)
         # MEASURE: its pairs, for all that is left
-        measured_pairs = merged.measure(tree, rho=merged.rest()) if tree else ()
+        pairs = measured(merged, tree, rho=merged.rest(), allocation=self.allocation)
         # FIT
         fitted = estimate(
-            merged.domain, [*columns.measurements, *measured_pairs], most_bytes=self.model_bytes
+            merged.domain, [*columns.measurements, *pairs], most_bytes=self.model_bytes
         )
         shares = {name: columns.shares(name) for name in columns.groups}
-        return MergedModel(fitted.model, shares, (*measured, *measured_pairs))
+        return MergedModel(fitted.model, shares, (*alone, *pairs))

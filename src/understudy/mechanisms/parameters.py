@@ -1,8 +1,25 @@
 """What the parameters of a mechanism may be: public, and refused before anything is asked."""
 
+from collections.abc import Mapping
+from dataclasses import fields
 from math import inf
+from typing import Any
 
 from understudy.errors import BadInput
+
+
+def told(mechanism: Any) -> dict[str, int | float | bool | str]:  # noqa: ANN401 - a dataclass
+    """The parameters as plain data, for a certificate and for people; none that says nothing."""
+    plain = {field.name: _plain(getattr(mechanism, field.name)) for field in fields(mechanism)}
+    return {name: value for name, value in plain.items() if value != ""}
+
+
+def _plain(value: object) -> int | float | bool | str:
+    if isinstance(value, bool | int | float):
+        return value
+    if isinstance(value, Mapping):
+        return "; ".join(f"{name}: {part}" for name, part in value.items())
+    return str(value)
 
 
 def check_whole(name: str, value: object, *, least: int) -> None:

@@ -12,9 +12,12 @@ from understudy.report.words import number_of, shortened
 from understudy.schema import Schema
 from understudy.schema_files import schema_from_toml
 
+PARAMETERS = "parameters of the method"
 _NO_CHOICES = {"schema", "storage", "unit"}
 _LONGEST = 200
 """Of a choice that is shown."""
+_LONGEST_GRAPH = 20_000
+"""Of the parameters, among which a whole graph may be."""
 
 
 def stated(certificate: Certificate) -> Schema | None:
@@ -58,7 +61,9 @@ def choices(certificate: Certificate) -> dict[str, str]:
         for name, value in sorted(certificate.public.items())
         if name not in _NO_CHOICES and value is not None
     }
-    return {name: shortened(_told(name, value), _LONGEST) for name, value in made.items()}
+    told = {name: shortened(_told(name, value), _LONGEST) for name, value in made.items()}
+    facts = [f"{key} = {it}" for key, it in made.get("method", {}).get("parameters", {}).items()]
+    return told | ({PARAMETERS: shortened(", ".join(facts), _LONGEST_GRAPH)} if facts else {})
 
 
 def who_says(column: Column, opening: Schema | None) -> str:
@@ -104,8 +109,7 @@ def _facts(column: Column) -> Iterator[str]:
 
 def _told(name: str, value: Any) -> str:  # noqa: ANN401 - any plain data
     if name == "method":
-        facts = [f"{key} = {it}" for key, it in value["parameters"].items()]
-        return str(value["name"]) + (f" ({', '.join(facts)})" if facts else "")
+        return str(value["name"])
     if name == "discovery":
         columns = number_of(len(value["columns"]), "column")
         return f"up to {value['share']:.0%} of the budget, for {columns}"

@@ -4,13 +4,14 @@ from collections.abc import Collection, Iterable, Mapping
 from fractions import Fraction
 from math import pi, sqrt
 
-from understudy.domain import Clique, Domain
+from understudy.domain import Clique
 from understudy.knowledge import Allowed
 from understudy.model.estimate import BYTES_PER_CELL, MEASURED_BYTES, TREE_BYTES, needed_bytes
 from understudy.model.graphical import GraphicalModel
 from understudy.model.junction_tree import JunctionTree
 from understudy.privacy.ledger import Ledger
 from understudy.privacy.scores import L1Distance
+from understudy.select.tree import tied
 
 MEAN_NOISE = sqrt(2 / pi)
 """The mean distance of normal noise from 0, in standard deviations."""
@@ -33,7 +34,7 @@ def with_room(  # noqa: PLR0913 - the last three by name
     domain = ledger.domain
     tree, now = JunctionTree.of(domain, measured), needed_bytes(domain, measured)
     before = {frozenset(clique) for clique in measured}
-    part = _parts(domain, measured)
+    part = tied(domain.names, measured)
 
     def fits(clique: Clique) -> bool:
         if tree.home(clique) is not None:
@@ -53,15 +54,6 @@ def with_room(  # noqa: PLR0913 - the last three by name
         and allowed([*measured, clique])
         and (frozenset(clique) in before or fits(clique))
     ]
-
-
-def _parts(domain: Domain, cliques: Iterable[Clique]) -> dict[str, int]:
-    """By column, the part of the table that cliques tie it to."""
-    part = {name: place for place, name in enumerate(domain.names)}
-    for clique in cliques:
-        tied = {part[name] for name in clique}
-        part = {name: min(tied) if place in tied else place for name, place in part.items()}
-    return part
 
 
 def worst(

@@ -6,9 +6,10 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from understudy.domain import Domain
+from understudy.domain import Clique, Domain
 from understudy.model.counts import believable_total, combined, fitted
 from understudy.privacy.answers import Measurement
+from understudy.privacy.scores import L1Distance
 
 
 @dataclass(frozen=True, eq=False)
@@ -54,6 +55,12 @@ class Columns:
         # Where noise left nothing of a group, its codes are as good as each other.
         within += empty[:, None] * (np.arange(len(empty))[:, None] == groups)
         return np.asarray(within / within.sum(axis=1, keepdims=True))
+
+
+def from_independent(columns: Columns, pair: Clique, *, offset: float = 0.0) -> L1Distance:
+    """How far the counts of a pair are from those of independent columns."""
+    a, b = (columns.merged_counts(name) for name in pair)
+    return L1Distance(pair, np.multiply.outer(a, b) / columns.total, offset=offset)
 
 
 def summed(groups: ArrayLike, numbers: NDArray[np.float64]) -> NDArray[np.float64]:

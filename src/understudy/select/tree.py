@@ -1,6 +1,6 @@
 """A forest over the columns, drawn edge by edge: private Kruskal."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from fractions import Fraction
 
 from understudy.domain import Clique
@@ -9,23 +9,24 @@ from understudy.privacy.ledger import Ledger
 from understudy.privacy.scores import L1Distance
 
 
-def private_forest(
+def private_forest(  # noqa: PLR0913 - the last four by name
     ledger: Ledger,
     edges: Sequence[L1Distance],
     *,
     rho: Fraction,
     allowed: Allowed,
     most_cells: float,
+    begun: Sequence[Clique] = (),
 ) -> list[Clique]:
     """Pairs of columns that form no cycle, each drawn by its score among those still possible.
 
-    Together they have no more than so many cells. Ends early where no pair is left that joins two
-    parts, fits and is allowed; what was not spent stays in the ledger.
+    Together they have no more than so many cells. Marginals that the forest was `begun` with tie
+    columns as well. Ends early where no pair is left that joins two parts, fits and is allowed;
+    what was not spent stays in the ledger.
     """
     size = ledger.domain.size
-    columns = dict.fromkeys(name for edge in edges for name in edge.clique)
-    part = {name: place for place, name in enumerate(columns)}
-    rounds = max(len(part) - 1, 1)
+    part = tied(dict.fromkeys(name for edge in edges for name in edge.clique), begun)
+    rounds = max(len({*part.values()}) - 1, 1)
     chosen: list[Clique] = []
     while True:
         possible = [
@@ -33,7 +34,7 @@ def private_forest(
             for edge in edges
             if part[edge.clique[0]] != part[edge.clique[1]]
             and size(edge.clique) <= most_cells
-            and allowed([*chosen, edge.clique])
+            and allowed([*begun, *chosen, edge.clique])
         ]
         if not possible:
             return chosen
@@ -42,3 +43,18 @@ def private_forest(
         most_cells -= size(best.clique)
         here, there = (part[name] for name in best.clique)
         part = {name: here if place == there else place for name, place in part.items()}
+
+
+def tied(columns: Iterable[str], cliques: Iterable[Clique]) -> dict[str, int]:
+    """By column, the number of the part of the table that marginals tie it to.
+
+    >>> tied("abcd", [("a", "c"), ("c", "x"), ("x", "d")])
+    {'a': 0, 'b': 1, 'c': 0, 'd': 0}
+    """
+    asked, cliques = [*columns], [*cliques]
+    every = dict.fromkeys([*asked, *(name for clique in cliques for name in clique)])
+    part = {name: place for place, name in enumerate(every)}
+    for clique in cliques:
+        joined = {part[name] for name in clique}
+        part = {name: min(joined) if p in joined else p for name, p in part.items()}
+    return {name: part[name] for name in asked}

@@ -1,0 +1,201 @@
+"""What depends directly on what: a directed acyclic graph of columns, stated by a person."""
+
+import json
+import re
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from graphlib import CycleError, TopologicalSorter
+from pathlib import Path
+from typing import Any
+
+from understudy.errors import BadInput, UnknownColumn, listed
+
+Edge = tuple[str, str]
+
+_LARGEST_FILE = 2**24
+_COMMENT = re.compile(r"//[^\n]*|/\*.*?\*/|^\s*#[^\n]*", re.DOTALL | re.MULTILINE)
+# A quoted name, an arrow, a mark, or a bare name; attributes in brackets are passed over.
+_TOKEN = re.compile(
+    r'"((?:[^"\\]|\\.)*)"|(->|--|[{};,=])|\[(?:[^\]"]|"(?:[^"\\]|\\.)*")*\]|([^\s{};,=\[\]"]+?)(?=->|--|[\s{};,=\[\]"]|$)'
+)
+_SETTINGS = {"graph", "node", "edge"}
+
+
+@dataclass(frozen=True)
+class Dag:
+    """Edges from causes to effects.
+
+    >>> graph = Dag([("age", "sick"), ("sick", "tired"), ("work", "tired")])
+    >>> graph.blanket("sick")
+    ('age', 'tired', 'work')
+    >>> graph.separated("age", "work"), graph.separated("age", "work", given=["tired"])
+    (True, False)
+    """
+
+    edges: tuple[Edge, ...]
+
+    def __init__(self, edges: Iterable[Sequence[str]]) -> None:
+        object.__setattr__(self, "edges", tuple(dict.fromkeys(_edge(one) for one in edges)))
+        if not self.edges:
+            msg = "A graph needs at least one edge, from a cause to an effect."
+            raise BadInput(msg)
+        try:
+            tuple(TopologicalSorter(self._causes).static_order())
+        except CycleError as error:
+            circle = " → ".join(reversed(error.args[1]))
+            msg = f"The graph runs in a circle: {circle}. Take one of these edges out."
+            raise BadInput(msg) from None
+
+    @classmethod
+    def of(cls, graph: Any) -> "Dag":  # noqa: ANN401 - a Dag, edges, a file, or of networkx
+        """The graph that is given as edges, as a networkx DiGraph, or as a file of DOT or JSON."""
+        if isinstance(graph, Dag):
+            return graph
+        if isinstance(graph, str | Path):
+            return read_dag(Path(graph))
+        if hasattr(graph, "is_directed"):
+            if not graph.is_directed():
+                msg = "The graph has no directions; say which column is the cause of which."
+                raise BadInput(msg)
+            return cls(edge[:2] for edge in graph.edges)
+        return cls(graph)
+
+    @cached_property
+    def names(self) -> tuple[str, ...]:
+        """All columns that it names."""
+        return tuple(dict.fromkeys(name for edge in self.edges for name in edge))
+
+    def parents(self, name: str) -> tuple[str, ...]:
+        """The direct causes of a column."""
+        return tuple(self._causes.get(name, ()))
+
+    def children(self, name: str) -> tuple[str, ...]:
+        """The direct effects of a column."""
+        return tuple(effect for cause, effect in self.edges if cause == name)
+
+    def blanket(self, name: str) -> tuple[str, ...]:
+        """The Markov blanket: parents, children, and the children's other parents."""
+        self.check_knows(name)
+        children = self.children(name)
+        found = (*self.parents(name), *children, *(p for c in children for p in self.parents(c)))
+        return tuple(dict.fromkeys(one for one in found if one != name))
+
+    def separated(self, one: str, other: str, given: Iterable[str] = ()) -> bool:
+        """Whether the graph says that two columns are independent, once some are known.
+
+        Both are then apart in the graph of their ancestors and those of the given ones, with
+        parents of one child joined, and the given ones taken out.
+        """
+        known = {*given}
+        kept = self._ancestors({one, other} | known)
+        near: dict[str, set[str]] = {name: set() for name in kept}
+        for effect, causes in self._causes.items():
+            if effect in kept:
+                family = [effect, *causes]
+                for name in family:
+                    near[name].update(family)
+        reached, todo = {one}, [one]
+        while todo:
+            for name in near.get(todo.pop(), set()) - reached - known:
+                reached.add(name)
+                todo.append(name)
+        return other not in reached
+
+    def check_names(self, known: Sequence[str]) -> None:
+        """Refuse a graph that names a column which the table does not have."""
+        for name in self.names:
+            if name not in known:
+                raise UnknownColumn(name, known)
+
+    def check_knows(self, name: str) -> None:
+        """Refuse to tell about a column that the graph does not name."""
+        if name not in self.names:
+            msg = f"The graph does not name {name!r}; it names {listed(self.names)}."
+            raise BadInput(msg)
+
+    @cached_property
+    def _causes(self) -> dict[str, list[str]]:
+        causes: dict[str, list[str]] = {}
+        for cause, effect in self.edges:
+            causes.setdefault(effect, []).append(cause)
+        return causes
+
+    def _ancestors(self, names: set[str]) -> set[str]:
+        """These columns, and everything they depend on."""
+        found, todo = {*names}, [*names]
+        while todo:
+            new = {*self.parents(todo.pop())} - found
+            found |= new
+            todo += new
+        return found
+
+    def __str__(self) -> str:
+        return ", ".join(f"{cause} → {effect}" for cause, effect in self.edges)
+
+
+def read_dag(path: Path) -> Dag:
+    """The graph in a file: DOT, or JSON with a list of pairs (alone, or under "edges")."""
+    try:
+        if path.stat().st_size > _LARGEST_FILE:
+            msg = f"{path} is too large for a graph of columns."
+            raise BadInput(msg)
+        text = path.read_text("utf-8")
+    except (OSError, UnicodeDecodeError):
+        msg = f"Cannot read a graph from {path}."
+        raise BadInput(msg) from None
+    if text.lstrip()[:1] in {"[", "{"}:
+        return Dag(_json_edges(path, text))
+    return Dag(_dot_edges(path, text))
+
+
+def _json_edges(path: Path, text: str) -> list[Sequence[str]]:
+    try:
+        content = json.loads(text)
+    except (ValueError, RecursionError):
+        content = None
+    if isinstance(content, dict):
+        content = content.get("edges")
+    if not isinstance(content, list):
+        msg = f'{path} holds no list of edges. Write [["cause", "effect"], …].'
+        raise BadInput(msg)
+    return content
+
+
+def _dot_edges(path: Path, text: str) -> Iterator[Edge]:
+    """The edges of a digraph in DOT; chains such as a -> b -> c count, what is drawn does not."""
+    tokens = [
+        (quoted.replace('\\"', '"') if mark == bare == "" else bare, mark)
+        for quoted, mark, bare in _TOKEN.findall(_COMMENT.sub(" ", text))
+    ]
+    words = [word for word, mark in tokens if not mark and word]
+    if "digraph" not in words[:2]:
+        msg = (
+            f"{path} is no directed graph in DOT, and no JSON. Write digraph {{ cause -> effect }}."
+        )
+        raise BadInput(msg)
+    cause, arrow = "", False
+    for word, mark in tokens:
+        if mark == "--":
+            msg = f"{path} has an edge without a direction; write cause -> effect."
+            raise BadInput(msg)
+        if mark == "->":
+            arrow = True
+        elif mark:
+            cause, arrow = "", False
+        elif word:
+            if arrow and cause:
+                yield cause, word
+            cause, arrow = word, False
+
+
+def _edge(edge: Sequence[str]) -> Edge:
+    plain = [edge] if isinstance(edge, str) else [*edge]
+    if len(plain) != 2 or not all(isinstance(name, str) and name for name in plain):  # noqa: PLR2004
+        msg = f"An edge is a pair of column names, cause and effect; not {edge!r}."
+        raise BadInput(msg)
+    cause, effect = plain
+    if cause == effect:
+        msg = f"{cause!r} cannot be its own cause. Take that edge out."
+        raise BadInput(msg)
+    return cause, effect
