@@ -91,6 +91,7 @@ def test_files_are_written_in_few_places():
         "curator/second_opinion.py",
         "experiments/compare/store.py",
         "experiments/first_release.py",
+        "experiments/written.py",
         "privacy/disk.py",
         "privacy/ledger_file.py",
         "privacy/folder.py",
@@ -120,6 +121,7 @@ def test_rows_are_drawn_by_generators_that_somebody_handed_over():
         "curator/space.py",
         "curator/trials.py",
         "experiments/demo.py",
+        "experiments/prism/benchmarks.py",
         "experiments/walkthrough.py",
         "privacy/noise.py",
         "privacy/train.py",
@@ -175,6 +177,9 @@ def test_nothing_reaches_for_the_network_or_another_program():
         assert not {"eval", "exec", "compile", "__import__"} & calls(tree), name
 
 
+PRISM = ("benchmarks", "document", "found", "sections", "trial", "whole_adult")
+
+
 def test_what_compares_with_rows_is_imported_by_the_command_line_alone():
     importers = {
         name
@@ -191,4 +196,5 @@ def test_what_compares_with_rows_is_imported_by_the_command_line_alone():
         "experiments/compare/plan.py",
         "experiments/compare/store.py",
         "experiments/compare/summary.py",
+        *(f"experiments/prism/{name}.py" for name in PRISM),
     }

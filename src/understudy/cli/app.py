@@ -14,6 +14,7 @@ from understudy.cli import (
     draft_schema,
     evaluate,
     methods,
+    reproduce,
     synthesize,
     verify,
 )
@@ -111,6 +112,7 @@ app.command(name="schema", epilog=_shown(draft_schema.EXAMPLES))(draft_schema.dr
 app.command(name="synthesize", epilog=_shown(synthesize.EXAMPLES))(synthesize.synthesize)
 app.command(name="evaluate", epilog=_shown(evaluate.EXAMPLES))(evaluate.evaluate)
 app.command(name="compare", epilog=_shown(compare.EXAMPLES))(compare.compare)
+app.command(name="reproduce", epilog=_shown(reproduce.EXAMPLES))(reproduce.reproduce)
 app.command(name="methods", epilog=_shown(methods.EXAMPLES))(methods.methods)
 app.command(name="budget", epilog=_shown(budget.EXAMPLES))(budget.budget)
 app.command(name="audit", epilog=_shown(audit.EXAMPLES))(audit.audit)

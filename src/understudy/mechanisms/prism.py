@@ -5,7 +5,7 @@ whose sensitivity is 1 and not of the order 1/n: docs/proofs/allocation.md, docs
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from enum import StrEnum
 from fractions import Fraction
 from itertools import combinations
@@ -16,32 +16,28 @@ import numpy as np
 from numpy.typing import NDArray
 
 from understudy.allocate import Allocation, measured, selection_cost
-from understudy.domain import Clique, Domain
+from understudy.domain import Clique
 from understudy.errors import BadInput, UnknownColumn, listed
 from understudy.knowledge import Allowed, anything
 from understudy.mechanisms.api import Model
 from understudy.mechanisms.parameters import check_number, check_whole
 from understudy.model.bayes_net import BayesNet, Family
 from understudy.model.estimate import (
-    BYTES_PER_CELL,
     MODEL_BYTES,
     Stopping,
     check_bytes,
-    estimate,
-    needed_bytes,
 )
-from understudy.model.graphical import GraphicalModel
 from understudy.model.merged import MergedModel
 from understudy.model.product import ProductModel
 from understudy.privacy.answers import Measurement
 from understudy.privacy.ledger import Ledger
 from understudy.privacy.scores import L1Distance
-from understudy.select.adaptive import with_room
 from understudy.select.contradicted import contradictions
 from understudy.select.features import FeatureSearch
 from understudy.select.interactions import affordable, strongest_interactions, useful_cells
 from understudy.select.rare import Columns, from_independent
 from understudy.select.regimes import Predictive, Regime
+from understudy.select.room import Room
 from understudy.select.tree import private_forest, tied
 from understudy.workload import Weights
 
@@ -165,72 +161,62 @@ class Prism:
         self.check(domain.names, ledger.schema.target)
         ones = [(name,) for name in domain.names]
         check_bytes(domain, ones, self.model_bytes)
-        naive = self.backend is Backend.NAIVE_BAYES
+        if len(ones) == 1:  # there is nothing to predict it from
+            return ProductModel.of(domain, [*known, *_measured(self, ledger, ones, whole)])
+        if self.backend is Backend.NAIVE_BAYES:
+            return _naive_bayes(self, ledger, known, allowed)
         background, choosing = whole * _BACKGROUND, whole * _INTERACTIONS
         task = whole - background - choosing
         # MEASURE: single columns
-        single = background if naive else background * _SINGLE
-        if len(ones) == 1:  # there is nothing to predict it from
-            return ProductModel.of(domain, [*known, *_measured(self, ledger, ones, whole)])
-        background -= single
-        alone = [*known, *_measured(self, ledger, ones, single)]
-        columns = Columns.of(domain, alone, rarity=-inf if naive else self.rarity)
-        table = _Table(ledger, ledger.merged(columns.groups), columns, allowed, self.model_bytes)
+        alone = [*known, *_measured(self, ledger, ones, background * _SINGLE)]
+        background *= 1 - _SINGLE
+        columns = Columns.of(domain, alone, rarity=self.rarity)
+        room = Room(ledger, ledger.merged(columns.groups), columns, allowed, self.model_bytes)
         # SELECT: the features of each target
         features: dict[str, Sequence[str]] = {}
         pairs: dict[Clique, float] = {}
         for target, weight in targets.items():
-            search = FeatureSearch(
-                ledger,
-                table.merged,
-                columns,
-                target,
-                table.candidates(target),
-                scale=ledger.measure_event(ones, rho=task).scale,
-                rho=whole * Fraction(self.regime_of(target).share) / len(targets),
-            )
-            found, spent = _features(self, search)
+            share = Fraction(self.regime_of(target).share) / len(targets)
+            found, spent = _features(self, room, target, whole * share, task)
             features[target] = list(found)
             task -= spent
             for name in found:
-                pair = search.pair(name)
-                if table.fits(pair, list(pairs)):
+                pair = domain.canonical((name, target))
+                if room.fits(pair, list(pairs)):
                     pairs[pair] = max(pairs.get(pair, 0.0), weight * found[name])
-        edges = [] if naive else _background(self, table, targets, list(pairs))
+        edges = _background(self, room, targets, list(pairs))
         if not edges:
             task, background = task + background, Fraction(0)
         # MEASURE: pairs with the target
-        plan = _Wide() if naive else _wide(self, table, features, list(pairs), task * _WIDE)
+        plan = _wide(self, room, features, list(pairs), task * _WIDE)
         if not plan.triples:
             task, choosing = task + choosing, Fraction(0)
         wide = task * _WIDE if plan.joints or plan.triples else Fraction(0)
-        measured_pairs = _measured(self, table.merged, pairs, task - wide)
+        measured_pairs = _measured(self, room.merged, pairs, task - wide)
         # SELECT and MEASURE: what they do not explain
         weights = {joint: float(len(joint) - 1) for joint in plan.joints}
         if plan.triples:
             known_pairs = [*columns.measurements, *measured_pairs]
-            weights |= _triples(self, table, known_pairs, plan, choosing=choosing, wide=wide)
-        measured_wide = _measured(self, table.merged, weights, wide)
+            weights |= _triples(self, room, known_pairs, plan, choosing=choosing, wide=wide)
+        measured_wide = _measured(self, room.merged, weights, wide)
         # SELECT and MEASURE: a tree that ties the other columns
         begun = [*pairs, *weights]
         tree = (
             private_forest(
-                table.merged,
+                room.merged,
                 edges,
                 rho=background * _CHOOSING,
                 allowed=allowed,
-                most_cells=table.cells_left(begun),
+                most_cells=room.cells_left(begun),
                 begun=begun,
             )
             if edges
             else []
         )
-        measured_tree = _measured(self, table.merged, tree, background * (1 - _CHOOSING))
+        measured_tree = _measured(self, room.merged, tree, background * (1 - _CHOOSING))
         # FIT
         rest = [*measured_pairs, *measured_wide, *measured_tree]
-        if naive:
-            return _naive_bayes(domain, targets, features, [*alone, *rest])
-        fitted = table.fitted([*columns.measurements, *rest], _LAST)
+        fitted = room.fitted([*columns.measurements, *rest], _LAST)
         shares = {name: columns.shares(name) for name in columns.groups}
         return MergedModel(fitted, shares, (*alone, *rest))
 
@@ -242,11 +228,12 @@ class Prism:
         for name in targets:
             near = dict.fromkeys(n for clique in told if name in clique for n in clique)
             together = model.domain.canonical(tuple(near)) if near else ()
-            if len(together) > _PAIR and not any({*together} <= {*clique} for clique in told):
+            whole = any({*together} <= {*clique} for clique in told)
+            if self.backend is Backend.GRAPHICAL and len(together) > _PAIR and not whole:
                 found.append(
-                    f"The {len(together) - 1} columns that were measured with {name} are too many "
-                    f"to be measured all together ({model.domain.size(together):,} cells): what "
-                    "several of them do together is known from pairs and triples alone."
+                    f"The {len(together) - 1} columns that were measured with {name} would make a "
+                    f"table of {model.domain.size(together):,} cells, which was left out: what "
+                    "several of them do together is known from smaller tables alone."
                 )
             found += contradictions(model.measurements, self.regime_of(name), name)
         return tuple(dict.fromkeys(found))
@@ -256,61 +243,12 @@ class Prism:
 class _Wide:
     """What to measure beyond pairs."""
 
-    joints: Sequence[Clique] = ()
+    joints: Sequence[Clique]
     """Targets with all of their features."""
-    triples: Sequence[Clique] = ()
+    triples: Sequence[Clique]
     """Two features and their target, to choose from."""
-    number: int = 0
+    number: int
     """How many to choose."""
-
-
-@dataclass(frozen=True, eq=False)
-class _Table:
-    """What is known of the columns, and which marginals can be counted and modelled."""
-
-    ledger: Ledger
-    merged: Ledger
-    """The same, rare codes counted together."""
-    columns: Columns
-    allowed: Allowed
-    model_bytes: int
-
-    def candidates(self, target: str) -> tuple[str, ...]:
-        """Columns that can be measured together with the target."""
-        domain = self.ledger.domain
-        return tuple(
-            name
-            for name in domain.names
-            if name != target and self.fits(domain.canonical((name, target)), ())
-        )
-
-    def fits(self, clique: Clique, others: Sequence[Clique]) -> bool:
-        """Whether a marginal can be measured besides others."""
-        countable = self.ledger.domain.size(clique) <= self.ledger.most_cells
-        return countable and bool(
-            with_room(
-                self.merged,
-                [clique],
-                [*self.ones, *others],
-                model_bytes=self.model_bytes,
-                allowed=self.allowed,
-            )
-        )
-
-    def cells_left(self, others: Sequence[Clique]) -> float:
-        """How many cells marginals that close no cycle may have."""
-        taken = needed_bytes(self.merged.domain, [*self.ones, *others])
-        return (self.model_bytes - taken) / BYTES_PER_CELL
-
-    def fitted(self, measurements: Sequence[Measurement], stop: Stopping) -> GraphicalModel:
-        """The model that fits them best."""
-        domain = self.merged.domain
-        return estimate(domain, measurements, stop=stop, most_bytes=self.model_bytes).model
-
-    @property
-    def ones(self) -> list[Clique]:
-        """All single columns."""
-        return [(name,) for name in self.merged.domain.names]
 
 
 def _measured(
@@ -322,43 +260,54 @@ def _measured(
     return measured(ledger, marginals, rho=rho, allocation=recipe.allocation)
 
 
-def _features(recipe: Prism, search: FeatureSearch) -> tuple[dict[str, float], Fraction]:
-    """Features with their weights, and what finding them took of the budget."""
-    before = search.ledger.rest()
-    scoring = search.rho * _SCORING if recipe.weighted else Fraction(0)
-    asked = replace(search, rho=search.rho - scoring)
-    names = recipe.regime_of(search.target).features(asked, recipe.allocation)
-    spent = search.ledger.rest() < before
+def _features(
+    recipe: Prism, room: Room, target: str, rho: Fraction, task: Fraction
+) -> tuple[dict[str, float], Fraction]:
+    """Features with their weights, and what finding them took; `task` is for measuring them."""
+    ledger, domain = room.ledger, room.ledger.domain
+    before = ledger.rest()
+    scoring = rho * _SCORING if recipe.weighted else Fraction(0)
+    pairs = {domain.canonical((n, target)): n for n in domain.names if n != target}
+    search = FeatureSearch(
+        ledger,
+        room.merged,
+        room.columns,
+        target,
+        tuple(pairs[pair] for pair in room.fitting(pairs, ())),
+        scale=ledger.measure_event([()] * len(domain), rho=task).scale,
+        rho=rho - scoring,
+    )
+    names = recipe.regime_of(target).features(search, recipe.allocation)
+    spent = ledger.rest() < before
     weights = [1.0] * len(names)
     if spent and scoring:
-        scores = search.merged.scores([search.association(n) for n in names], rho=scoring)
+        scores = room.merged.scores([search.association(n) for n in names], rho=scoring)
         weights = _as_weights(scores.values)
     found = {n: w * recipe.importance[n] for n, w in zip(names, weights, strict=True)}
-    return found, search.rho if spent else Fraction(0)
+    return found, rho if spent else Fraction(0)
 
 
 def _wide(
     recipe: Prism,
-    table: _Table,
+    room: Room,
     features: Mapping[str, Sequence[str]],
     pairs: Sequence[Clique],
     rho: Fraction,
 ) -> _Wide:
     """Targets with all of their features, where that is small; else triples to choose from."""
-    ledger, domain, rows = table.merged, table.merged.domain, table.columns.total
+    ledger, domain, rows = room.merged, room.merged.domain, room.columns.total
     most = useful_cells(ledger, rows, rho / len(features), recipe.usefulness)
     joints: list[Clique] = []
     triples: dict[Clique, int] = {}
     for target, names in features.items():
         joint = domain.canonical((*names, target))
         small = len(joint) > _PAIR and domain.size(joint) <= min(recipe.joint_cells, most)
-        if small and table.fits(joint, [*pairs, *joints]):
+        if small and room.fits(joint, [*pairs, *joints]):
             joints.append(joint)
             continue
-        for two in combinations(names, 2):
-            triple = domain.canonical((*two, target))
-            if table.fits(triple, [*pairs, *joints]):
-                triples[triple] = domain.size(triple)
+        twos = [domain.canonical((*two, target)) for two in combinations(names, 2)]
+        for triple in room.fitting(twos, [*pairs, *joints]):
+            triples[triple] = domain.size(triple)
     left = rho * (len(features) - len(joints)) / len(features)
     number = affordable(
         list(triples.values()),
@@ -371,7 +320,7 @@ def _wide(
 
 def _triples(  # noqa: PLR0913 - the last two by name
     recipe: Prism,
-    table: _Table,
+    room: Room,
     known: Sequence[Measurement],
     plan: _Wide,
     *,
@@ -379,16 +328,16 @@ def _triples(  # noqa: PLR0913 - the last two by name
     wide: Fraction,
 ) -> dict[Clique, float]:
     """Triples that pairs do not explain, with weights; `wide` is for measuring them."""
-    merged, begun = table.merged, [*plan.joints, *(one.clique for one in known)]
+    merged, begun = room.merged, [*plan.joints, *(one.clique for one in known)]
     scoring = choosing * _SCORING if recipe.weighted else Fraction(0)
     chosen = strongest_interactions(
         merged,
-        table.fitted(known, _BEFORE),
+        room.fitted(known, _BEFORE),
         plan.triples,
         number=plan.number,
         each=selection_cost(merged.budget, choosing - scoring, plan.number, recipe.allocation),
         scale=merged.measure_event([()], rho=wide / plan.number).scale,
-        fits=lambda clique, taken: table.fits(clique, [*begun, *taken]),
+        fitting=lambda cliques, taken: room.fitting(cliques, [*begun, *taken]),
     )
     weights = [1.0] * len(chosen)
     if scoring and chosen:
@@ -397,20 +346,21 @@ def _triples(  # noqa: PLR0913 - the last two by name
 
 
 def _background(
-    recipe: Prism, table: _Table, targets: Mapping[str, float], pairs: Sequence[Clique]
+    recipe: Prism, room: Room, targets: Mapping[str, float], pairs: Sequence[Clique]
 ) -> list[L1Distance]:
     """Pairs that could tie columns which the task does not tie.
 
     Where somebody has said what a target depends on, nothing else is tied to it.
     """
-    names = table.merged.domain.names
+    names = room.merged.domain.names
     part = tied(names, pairs)
     closed = {target for target in targets if recipe.regime_of(target).bounded}
-    return [
-        from_independent(table.columns, pair)
+    loose = [
+        pair
         for pair in combinations(names, 2)
-        if part[pair[0]] != part[pair[1]] and not closed & {*pair} and table.fits(pair, pairs)
+        if part[pair[0]] != part[pair[1]] and not closed & {*pair}
     ]
+    return [from_independent(room.columns, pair) for pair in room.fitting(loose, pairs)]
 
 
 def _as_weights(scores: NDArray[np.float64]) -> list[float]:
@@ -422,17 +372,40 @@ def _as_weights(scores: NDArray[np.float64]) -> list[float]:
 
 
 def _naive_bayes(
-    domain: Domain,
-    targets: Mapping[str, float],
-    features: Mapping[str, Sequence[str]],
-    measurements: Sequence[Measurement],
+    recipe: Prism, ledger: Ledger, known: Sequence[Measurement], allowed: Allowed
 ) -> BayesNet:
-    """The features independent given the target, all others by themselves."""
-    (target,) = targets
-    told = {one.clique for one in measurements}
+    """As in the paper's experiments: features independent given the target, the rest alone.
+
+    Pairs are all that such a model can use, and a feature in a pair needs no count of its own.
+    """
+    domain, whole = ledger.domain, ledger.rest()
+    (target,) = recipe.targets(ledger.schema.target)
+    regime = recipe.regime_of(target)
+    stated = regime.known_features(target)
+    # MEASURE: single columns
+    ones = [(name,) for name in domain.names if stated is None or name not in stated]
+    alone = [*known, *_measured(recipe, ledger, ones, whole * _BACKGROUND)]
+    task = whole * (1 - _BACKGROUND)
+    # SELECT: the features
+    if stated is None:
+        columns = Columns.of(domain, alone, rarity=-inf)
+        room = Room(ledger, ledger, columns, allowed, recipe.model_bytes)
+        share = Fraction(regime.share)
+        features, spent = _features(recipe, room, target, whole * share, task)
+        task -= spent
+    else:
+        features = {name: recipe.importance[name] for name in stated}
+    # MEASURE: pairs with the target
+    pairs: dict[Clique, float] = {}
+    for name, weight in features.items():
+        pair = domain.canonical((name, target))
+        if domain.size(pair) <= ledger.most_cells and allowed([*pairs, pair]):
+            pairs[pair] = weight
+    measured_pairs = _measured(recipe, ledger, pairs, task)
+    # FIT
     families = [Family(target)]
     for name in domain.names:
         if name != target:
-            tied_to = name in features[target] and domain.canonical((name, target)) in told
+            tied_to = domain.canonical((name, target)) in pairs
             families.append(Family(name, (target,) if tied_to else ()))
-    return BayesNet.of(domain, families, measurements)
+    return BayesNet.of(domain, families, [*alone, *measured_pairs])

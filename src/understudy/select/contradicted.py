@@ -7,6 +7,7 @@ from math import erfc, sqrt
 
 import numpy as np
 
+from understudy.errors import listed
 from understudy.privacy.answers import Measurement
 from understudy.select.regimes import Regime
 
@@ -32,15 +33,18 @@ def contradictions(
 ) -> Iterator[str]:
     """What was stated and looks wrong, in sentences."""
     seen = dependences(measurements)
+    silent: dict[str, dict[str, Dependence]] = {}
     for cause, effect in regime.stated(target):
         found = seen.get(frozenset({cause, effect}))
         if found is not None and found.chance > _SILENT:
-            yield (
-                f"It was stated that {effect} depends on {cause}; the measured counts look as if "
-                f"they were independent (noise ± {found.noise:,.0f} rows a cell). If that edge is "
-                "wrong, its part of the budget is better spent on others: leave it out, or let "
-                "features be chosen (no --parents, no --graph)."
-            )
+            silent.setdefault(effect, {})[cause] = found
+    for effect, causes in silent.items():
+        noise = max(found.noise for found in causes.values())
+        yield (
+            f"It was stated that {effect} depends on {listed(causes)}; the measured counts look as "
+            f"if it did not (noise ± {noise:,.0f} rows a cell). If that is wrong, a part of the "
+            "budget is better spent on others: leave these edges out, or let features be chosen."
+        )
     for found in seen.values():
         if found.chance < _LOUD and regime.apart(*found.pair):
             one, other = found.pair

@@ -9,8 +9,8 @@ from understudy.privacy.ledger import Ledger
 from understudy.privacy.scores import L1Distance
 from understudy.select.adaptive import MEAN_NOISE
 
-Fits = Callable[[Clique, Sequence[Clique]], bool]
-"""Whether a marginal can be measured besides others: it is allowed, and the model has room."""
+Fitting = Callable[[Iterable[Clique], Sequence[Clique]], list[Clique]]
+"""Which marginals can be measured besides others: they are allowed, and the model has room."""
 
 
 def useful_cells(ledger: Ledger, rows: float, rho: Fraction, usefulness: float) -> float:
@@ -39,7 +39,7 @@ def strongest_interactions(  # noqa: PLR0913 - the last four by name
     number: int,
     each: Fraction,
     scale: float,
-    fits: Fits,
+    fitting: Fitting,
 ) -> list[L1Distance]:
     """So many tables that a model without them gets most wrong, drawn one after the other.
 
@@ -56,7 +56,8 @@ def strongest_interactions(  # noqa: PLR0913 - the last four by name
     chosen: list[L1Distance] = []
     while len(chosen) < number:
         taken = [one.clique for one in chosen]
-        left = [one for one in left if fits(one.clique, taken)]
+        possible = {*fitting((one.clique for one in left), taken)}
+        left = [one for one in left if one.clique in possible]
         if not left:
             break
         chosen.append(left.pop(ledger.select(left, rho=each)))

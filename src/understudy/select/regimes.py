@@ -24,13 +24,19 @@ _MOST_SHARE = 0.5
 class Regime(Protocol):
     """How the features of a target are found."""
 
-    share: float
-    """Of the budget, for finding them."""
-    bounded: bool
-    """Whether it says that the target depends on nothing but its features."""
+    @property
+    def share(self) -> float:
+        """Of the budget, for finding them."""
+
+    @property
+    def bounded(self) -> bool:
+        """Whether it says that the target depends on nothing but its features."""
 
     def check(self, names: Sequence[str], target: str) -> None:
         """Refuse what the columns do not allow; decided by public facts."""
+
+    def known_features(self, target: str) -> Sequence[str] | None:
+        """The features, where nothing has to be asked for them."""
 
     def features(self, search: FeatureSearch, allocation: Allocation) -> Sequence[str]:
         """The features of the target."""
@@ -70,6 +76,11 @@ class Causal:
         if target in self.parents:
             msg = f"{target!r} is the target; it cannot be among its own causes. Leave it out."
             raise BadInput(msg)
+
+    def known_features(self, target: str) -> Sequence[str] | None:
+        """The causes."""
+        del target
+        return self.parents
 
     def features(self, search: FeatureSearch, allocation: Allocation) -> Sequence[str]:
         """The causes."""
@@ -115,6 +126,10 @@ class Graphical:
         self.graph.check_names(names)
         self.graph.check_knows(target)
 
+    def known_features(self, target: str) -> Sequence[str] | None:
+        """The Markov blanket."""
+        return self.graph.blanket(target)
+
     def features(self, search: FeatureSearch, allocation: Allocation) -> Sequence[str]:
         """The Markov blanket."""
         del allocation
@@ -138,6 +153,11 @@ class _Unstated:
     """Nobody has said what depends on what."""
 
     bounded = False
+
+    def known_features(self, target: str) -> Sequence[str] | None:
+        """They have to be found."""
+        del target
+        return None
 
     def stated(self, target: str) -> tuple[Edge, ...]:
         """Nothing."""

@@ -2,15 +2,17 @@
 
 import time
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 
 from understudy.errors import BadInput
+from understudy.experiments.compare.cell import run_cell
 from understudy.experiments.compare.ground import ground_of
 from understudy.experiments.compare.page import comparison_page
 from understudy.experiments.compare.plan import Plan
-from understudy.experiments.compare.pool import run_cells
 from understudy.experiments.compare.store import Store
 from understudy.experiments.compare.summary import Comparison, summed_up
+from understudy.experiments.pool import done_by_several
 
 Tell = Callable[[str], None]
 
@@ -33,7 +35,7 @@ def compare(plan: Plan, folder: Path, *, jobs: int = 1, tell: Tell = lambda _: N
             tell(f"{len(plan.cells) - len(todo)} of {len(plan.cells)} cells are done already")
         outcomes = list(done.values())
         start = time.monotonic()
-        for outcome in run_cells(plan, todo, jobs):
+        for outcome in done_by_several(partial(run_cell, plan), todo, jobs):
             store.keep(outcome)
             outcomes.append(outcome)
             ran = len(outcomes) - len(done)

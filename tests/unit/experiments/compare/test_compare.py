@@ -11,7 +11,7 @@ from helpers.comparisons import ill_by_age, outcome, planned, write_rows
 from understudy.cli import app
 from understudy.errors import BadInput, PrivacyRefused
 from understudy.experiments.compare import cell as cell_module
-from understudy.experiments.compare import pool as pool_module
+from understudy.experiments.compare import compare as compare_module
 from understudy.experiments.compare.cell import run_cell
 from understudy.experiments.compare.compare import compare
 from understudy.experiments.compare.ground import ground_of
@@ -110,7 +110,7 @@ def test_who_stops_it_is_told_how_to_go_on(data, tmp_path, monkeypatch):
     def stop(*_, **__):
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(pool_module, "run_cell", stop)
+    monkeypatch.setattr(compare_module, "run_cell", stop)
     done = run(data, "--target", "ill", "--out", tmp_path / "out")
     assert done.exit_code == 130
     assert "the same command goes on" in done.stderr
@@ -125,7 +125,7 @@ def test_finished_cells_are_not_run_again(data, tmp_path, monkeypatch):
             raise KeyboardInterrupt
         return outcome(cell, failed="no luck" if len(ran) == 2 else None)
 
-    monkeypatch.setattr(pool_module, "run_cell", run)
+    monkeypatch.setattr(compare_module, "run_cell", run)
     folder, said = tmp_path / "out", []
     with pytest.raises(KeyboardInterrupt):
         compare(planned(data), folder)

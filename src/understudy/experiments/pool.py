@@ -1,39 +1,45 @@
-"""Cells that are run several at a time, each in a process of its own."""
+"""Pieces of work that are done several at a time, each in a process of its own."""
 
 import contextlib
 import os
 import signal
 import threading
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
 from concurrent.futures.process import BrokenProcessPool
 from multiprocessing import get_context
 from multiprocessing.connection import Connection
 from multiprocessing.connection import wait as wait_for
+from typing import TypeVar
 
 from understudy.errors import BadInput
-from understudy.experiments.compare.cell import run_cell
-from understudy.experiments.compare.outcome import Outcome
-from understudy.experiments.compare.plan import Cell, Plan
+
+Piece = TypeVar("Piece")
+Outcome = TypeVar("Outcome")
 
 
-def run_cells(plan: Plan, cells: Sequence[Cell], jobs: int) -> Iterator[Outcome]:
+def done_by_several(
+    work: Callable[[Piece], Outcome], pieces: Sequence[Piece], jobs: int
+) -> Iterator[Outcome]:
     """Outcomes as they come. Who stops it gets those that are there, and then the interruption."""
+    if jobs < 1:
+        msg = f"{jobs} processes; take at least one."
+        raise BadInput(msg)
     if jobs == 1:
-        yield from (run_cell(plan, cell) for cell in cells)
+        yield from map(work, pieces)
         return
     context = get_context("spawn")
     # Nothing is ever sent: it breaks when this process ends, however it ends, or lets go of it.
     theirs, ours = context.Pipe(duplex=False)
     running: set[Future[Outcome]] = set()
     with ProcessPoolExecutor(jobs, context, be_one_of_several, (theirs,)) as pool:
-        waiting = iter(cells)
+        waiting = iter(pieces)
         try:
             while True:
                 # Only as many as there are processes, so that few are lost.
-                for cell in waiting:
+                for piece in waiting:
                     with _held_back():
-                        running.add(pool.submit(run_cell, plan, cell))
+                        running.add(pool.submit(work, piece))
                     if len(running) == jobs:
                         break
                 if not running:
@@ -46,8 +52,8 @@ def run_cells(plan: Plan, cells: Sequence[Cell], jobs: int) -> Iterator[Outcome]
         except BrokenProcessPool:
             yield from _finished([one for one in running if one.done() and not one.exception()])
             msg = (
-                "A process that ran a cell was ended from outside, perhaps for lack of memory. "
-                "What is done is kept: the same command goes on, better with fewer --jobs."
+                "A process was ended from outside, perhaps for lack of memory. "
+                "Start the same command again, better with fewer --jobs."
             )
             raise BadInput(msg) from None
         finally:

@@ -11,7 +11,7 @@ import pytest
 
 from helpers.comparisons import end_at_once, ill_by_age, planned
 from understudy.errors import BadInput
-from understudy.experiments.compare import pool as module
+from understudy.experiments.compare import compare as module
 from understudy.experiments.compare.compare import compare
 from understudy.experiments.compare.plan import REAL
 

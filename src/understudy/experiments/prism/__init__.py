@@ -1,0 +1,1 @@
+"""What the PRISM paper prints, and what comes out here."""
