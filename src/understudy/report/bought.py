@@ -24,6 +24,7 @@ class Purpose(StrEnum):
 
     FIND = "finding out what a column holds"
     CHOOSE = "choosing what to measure"
+    TASK = "measuring what tells about the target"
     MEASURE = "measuring"
     LEARN = "training a model"
     REVEAL = "revealing rows"
@@ -32,8 +33,14 @@ class Purpose(StrEnum):
     @property
     def hue(self) -> str:
         """Its colour on a page, whatever else is beside it."""
-        order = (Purpose.MEASURE, Purpose.CHOOSE, Purpose.LEARN, Purpose.FIND)
-        return f"hue-{order.index(self) if self in order else len(order)}"
+        hues = {
+            Purpose.MEASURE: 0,
+            Purpose.CHOOSE: 1,
+            Purpose.LEARN: 2,
+            Purpose.FIND: 3,
+            Purpose.TASK: 5,
+        }
+        return f"hue-{hues.get(self, 4)}"
 
 
 _PURPOSES = {
@@ -82,7 +89,7 @@ def bought(certificate: Certificate, schema: Schema) -> Bought:
     """What a certificate lists; `schema` tells what was found out."""
     finding = _finding(certificate, schema)
     entries = [
-        (_purpose(entry, found=place in finding), entry)
+        (_purpose(entry, schema.target, found=place in finding), entry)
         for place, entry in enumerate(certificate.entries)
     ]
     order, whole = certificate.budget.order, certificate.budget.rho
@@ -129,12 +136,17 @@ def _finding(certificate: Certificate, schema: Schema) -> set[int]:
     return found
 
 
-def _purpose(entry: Entry, *, found: bool) -> Purpose:
+def _purpose(entry: Entry, target: str | None, *, found: bool) -> Purpose:
     if isinstance(entry.event, Reveal):
         return Purpose.REVEAL
     if found:
         return Purpose.FIND
-    return _PURPOSES.get(str(entry.request["door"]), Purpose.MEASURE)
+    purpose = _PURPOSES.get(str(entry.request["door"]), Purpose.MEASURE)
+    cliques = entry.request.get("cliques", ())
+    about_target = all(len(clique) > 1 and target in clique for clique in cliques)
+    if purpose is Purpose.MEASURE and cliques and about_target:
+        return Purpose.TASK
+    return purpose
 
 
 def _kind(entry: Entry) -> tuple[Hashable, ...]:

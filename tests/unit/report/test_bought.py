@@ -7,7 +7,7 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from understudy.column import Column, Kind
+from understudy.column import Column, Kind, Role
 from understudy.pipeline import synthesize
 from understudy.privacy.account import Entry
 from understudy.privacy.budget import Budget
@@ -99,7 +99,7 @@ def test_what_rounding_leaves_over_is_not_told():
 
 
 def test_colours_belong_to_purposes():
-    assert len({purpose.hue for purpose in Purpose} - {Purpose.REVEAL.hue}) == 4
+    assert len({purpose.hue for purpose in Purpose} - {Purpose.REVEAL.hue}) == 5
     assert Purpose.REST.hue == "hue-4"
 
 
@@ -122,3 +122,20 @@ def test_whatever_found_facts_out_counts_as_that(method, kinds):
     least = {"numbers": 0.8, "text": 0.8, "both": 0.8, "nothing": 0.2}[kinds]
     assert least * share < found.shares[Purpose.FIND] <= share * (1 + 1e-9)
     assert sum(found.shares.values()) == pytest.approx(1.0, abs=1e-3)
+
+
+def test_what_tells_about_the_target_is_a_purpose_of_its_own():
+    aimed = SCHEMA.with_roles({"job": Role.TARGET})
+    noise = Gaussian(100.0, Fraction(1))
+    requests = [[["age"]], [["age", "job"]], [["age", "job"], ["age"]], [["job"]]]
+    certificate = Certificate(
+        budget=BUDGET,
+        unit="one record, added or removed",
+        entries=tuple(Entry({"door": "measure", "cliques": c}, noise) for c in requests),
+        public={},
+        random_source="the system",
+        private_noise=True,
+    )
+    found = [one.purpose for one in bought(certificate, aimed).lines]
+    assert found == [Purpose.MEASURE, Purpose.TASK, Purpose.MEASURE, Purpose.MEASURE]
+    assert Purpose.TASK not in bought(certificate, SCHEMA).shares

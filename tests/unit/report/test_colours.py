@@ -32,7 +32,7 @@ def contrast(one, other):
 @pytest.mark.parametrize("scheme", SCHEMES, ids=["light", "dark", "print"])
 def test_text_and_bars_stand_out(scheme):
     for ground in ("page", "card"):
-        for text in ("ink", "soft", "one", "two", "three", "four"):
+        for text in ("ink", "soft", "one", "two", "three", "four", "five"):
             assert contrast(scheme[text], scheme[ground]) >= 4.5, (text, ground)
         assert contrast(scheme["rest"], scheme[ground]) >= 3
     # Numbers in a segment have the colour of the page.
