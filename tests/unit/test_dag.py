@@ -1,7 +1,7 @@
 import itertools
 import json
 
-import networkx
+import networkx as nx
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -89,9 +89,9 @@ def test_separation_is_what_the_definition_by_paths_says(edges, given_names):
         known = given_names - {one, other}
         expected = all(blocked(dag, path, known) for path in paths(dag, one, other))
         assert dag.separated(one, other, given=known) == expected
-        whole = networkx.DiGraph(dag.edges)
+        whole = nx.DiGraph(dag.edges)
         inside = known & {*dag.names}
-        assert networkx.is_d_separator(whole, {one}, {other}, inside) == expected
+        assert nx.is_d_separator(whole, {one}, {other}, inside) == expected
 
 
 @pytest.mark.parametrize(
@@ -149,9 +149,9 @@ def test_a_file_that_is_not_there_is_told(tmp_path):
 
 
 def test_a_graph_of_networkx_is_taken():
-    assert {*Dag.of(networkx.DiGraph(SICK.edges)).edges} == {*SICK.edges}
-    assert Dag.of(networkx.MultiDiGraph([("a", "b"), ("a", "b")])).edges == (("a", "b"),)
+    assert {*Dag.of(nx.DiGraph(SICK.edges)).edges} == {*SICK.edges}
+    assert Dag.of(nx.MultiDiGraph([("a", "b"), ("a", "b")])).edges == (("a", "b"),)
     with pytest.raises(BadInput, match="no directions"):
-        Dag.of(networkx.Graph([("a", "b")]))
+        Dag.of(nx.Graph([("a", "b")]))
     assert Dag.of(SICK) is SICK
     assert json.loads(json.dumps(SICK.edges))
