@@ -32,6 +32,9 @@ _MUCH = 0.02
 MOST_ASKED = 10**8
 """More rows than this fit no machine's memory; `Release.sample` draws more in parts."""
 
+LEARN = "learn"
+"""In place of a graph: the target's blanket is learned with noise."""
+
 Teller = Callable[[str], None]
 
 
@@ -69,7 +72,7 @@ def synthesize(  # noqa: PLR0913 - each is a choice of its own, by name
         parameters: Of a mechanism that is named: its parameters, as a person writes them.
         parents: The direct causes of the target, where they are known: only they predict it.
         graph: What depends directly on what, where that is known: edges, a networkx DiGraph, or a
-            file of DOT or JSON.
+            file of DOT or JSON; or "learn", to learn with noise what the target depends on.
         rows: How many rows to draw; without it about as many as the table has.
         unit: Whose privacy is protected: record, replace, or person:ID:3.
         strict: Refuse, where facts would have to be found out.
@@ -130,7 +133,9 @@ def _regime(parents: Sequence[str] | None, graph: Any) -> Regime | None:  # noqa
         raise BadInput(msg)
     if parents is not None:
         return Causal(parents)
-    return None if graph is None else Graphical(graph)
+    if graph is None:
+        return None
+    return Graphical.learn() if str(graph) == LEARN else Graphical(graph)
 
 
 def _recipe(

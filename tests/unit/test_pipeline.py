@@ -21,6 +21,7 @@ from understudy.curator.draft_schema import draft, draft_text
 from understudy.encode import Encoding
 from understudy.errors import BadInput, BudgetSpent, PrivacyRefused, SchemaError, UnknownColumn
 from understudy.mechanisms.independent import IndependentColumns
+from understudy.mechanisms.mst import Mst
 from understudy.pipeline import synthesize
 from understudy.privacy.budget import Budget
 from understudy.privacy.folder import verify
@@ -694,3 +695,20 @@ def test_the_method_and_its_parameters_are_in_the_certificate(table):
 def test_an_unknown_method_is_refused_with_those_that_there_are(table):
     with pytest.raises(BadInput, match="Known: auto, prism, mst, "):
         synthesize(table, epsilon=1.0, schema=SCHEMA, mechanism="independant")
+
+
+def test_a_blanket_is_learned_where_that_is_asked_for(table):
+    release = synthesize(table, epsilon=4.0, schema=SCHEMA, target="ill", graph="learn")
+    told = release.certificate.public["method"]["parameters"]["regime"]
+    assert told.startswith("graphical, learned")
+    causal = synthesize(table, epsilon=4.0, schema=SCHEMA, target="ill", parents=["age"])
+    assert causal.certificate.public["method"]["parameters"]["regime"] == "causal: age"
+
+
+def test_what_is_known_is_stated_once(table):
+    with pytest.raises(BadInput, match="not both"):
+        synthesize(
+            table, epsilon=1.0, schema=SCHEMA, target="ill", parents=["age"], graph=[("age", "ill")]
+        )
+    with pytest.raises(BadInput, match="has its parameters and its regime already"):
+        synthesize(table, epsilon=1.0, schema=SCHEMA, mechanism=Mst(), parents=["age"])

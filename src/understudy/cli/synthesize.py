@@ -52,7 +52,8 @@ def synthesize(  # noqa: PLR0913 - one per option
         str | None, typer.Option(metavar="A,B", help="The target's direct causes, if known.")
     ] = None,
     graph: Annotated[
-        Path | None, typer.Option(metavar="FILE", help="What depends on what: DOT, or JSON edges.")
+        Path | None,
+        typer.Option(metavar="FILE", help="What depends on what: DOT, JSON edges, or learn."),
     ] = None,
     rows: Annotated[
         int | None, typer.Option(metavar="N", help="How many; else about as many as there are.")

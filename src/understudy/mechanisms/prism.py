@@ -128,8 +128,13 @@ class Prism:
 
     def check(self, names: Sequence[str], target: str | None) -> None:
         """Refuse what the columns do not allow; decided by public facts."""
-        weights = self.targets(target)
-        for name in weights:
+        targets = self.targets(target)
+        several = self.regime if isinstance(self.regime, Mapping) else {}
+        others = [name for name in several if name not in targets]
+        if others:
+            msg = f"{listed(others)}: a regime is for a target, and these are none."
+            raise BadInput(msg)
+        for name in targets:
             if name not in names:
                 raise UnknownColumn(name, names)
             self.regime_of(name).check(names, name)
@@ -173,22 +178,18 @@ class Prism:
         columns = Columns.of(domain, alone, rarity=self.rarity)
         room = Room(ledger, ledger.merged(columns.groups), columns, allowed, self.model_bytes)
         # SELECT: the features of each target
-        features: dict[str, Sequence[str]] = {}
-        pairs: dict[Clique, float] = {}
-        for target, weight in targets.items():
-            share = Fraction(self.regime_of(target).share) / len(targets)
-            found, spent = _features(self, room, target, whole * share, task)
-            features[target] = list(found)
-            task -= spent
-            for name in found:
-                pair = domain.canonical((name, target))
-                if room.fits(pair, list(pairs)):
-                    pairs[pair] = max(pairs.get(pair, 0.0), weight * found[name])
+        features, pairs, spent = _task(self, room, targets, whole, task)
+        task -= spent
         edges = _background(self, room, targets, list(pairs))
         if not edges:
             task, background = task + background, Fraction(0)
+        if not pairs:  # none is allowed, or none has room
+            background, task, choosing = background + task + choosing, Fraction(0), Fraction(0)
+        if not (edges or pairs):
+            alone += _measured(self, ledger, ones, ledger.rest())
+            return ProductModel.of(domain, alone)
         # MEASURE: pairs with the target
-        plan = _wide(self, room, features, list(pairs), task * _WIDE)
+        plan = _wide(self, room, features, list(pairs), task * _WIDE) if pairs else _Wide()
         if not plan.triples:
             task, choosing = task + choosing, Fraction(0)
         wide = task * _WIDE if plan.joints or plan.triples else Fraction(0)
@@ -227,6 +228,12 @@ class Prism:
         found = []
         for name in targets:
             near = dict.fromkeys(n for clique in told if name in clique for n in clique)
+            lost = [n for n in self.regime_of(name).known_features(name) or () if n not in near]
+            if lost:
+                found.append(
+                    f"{listed(lost)} could not be measured together with {name}, for the table "
+                    "would be too large or is not allowed. State fewer categories or bins."
+                )
             together = model.domain.canonical(tuple(near)) if near else ()
             whole = any({*together} <= {*clique} for clique in told)
             if self.backend is Backend.GRAPHICAL and len(together) > _PAIR and not whole:
@@ -243,11 +250,11 @@ class Prism:
 class _Wide:
     """What to measure beyond pairs."""
 
-    joints: Sequence[Clique]
+    joints: Sequence[Clique] = ()
     """Targets with all of their features."""
-    triples: Sequence[Clique]
+    triples: Sequence[Clique] = ()
     """Two features and their target, to choose from."""
-    number: int
+    number: int = 0
     """How many to choose."""
 
 
@@ -258,6 +265,25 @@ def _measured(
     rho: Fraction,
 ) -> list[Measurement]:
     return measured(ledger, marginals, rho=rho, allocation=recipe.allocation)
+
+
+def _task(
+    recipe: Prism, room: Room, targets: Mapping[str, float], whole: Fraction, task: Fraction
+) -> tuple[dict[str, Sequence[str]], dict[Clique, float], Fraction]:
+    """The features of each target, their pairs with weights, and what finding them took."""
+    features: dict[str, Sequence[str]] = {}
+    pairs: dict[Clique, float] = {}
+    taken = Fraction(0)
+    for target, weight in targets.items():
+        share = Fraction(recipe.regime_of(target).share) / len(targets)
+        found, spent = _features(recipe, room, target, whole * share, task)
+        features[target] = list(found)
+        taken += spent
+        for name in found:
+            pair = room.ledger.domain.canonical((name, target))
+            if room.fits(pair, list(pairs)):
+                pairs[pair] = max(pairs.get(pair, 0.0), weight * found[name])
+    return features, pairs, taken
 
 
 def _features(

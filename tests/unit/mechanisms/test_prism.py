@@ -293,6 +293,7 @@ def test_columns_that_a_graph_calls_independent_are_compared():
         (Prism(also={"z": 1}), UnknownColumn, "z"),
         (Prism(also={"y": 1}), BadInput, "is the target already"),
         (Prism(importance={"z": 2}), UnknownColumn, "z"),
+        (Prism(regime={"a": Causal(["b"])}), BadInput, "a: a regime is for a target"),
     ],
     ids=str,
 )
@@ -369,6 +370,26 @@ def test_a_numeric_target_is_predicted_in_its_bins():
         with Ledger.open(rows, schema, Budget(8.0, 1e-9), source=source) as ledger:
             Prism(regime=Predictive(k=1, by=by)).fit(ledger)
             assert frozenset({"size", "price"}) in cliques(ledger)
+
+
+def test_where_no_pair_is_allowed_all_goes_to_single_columns():
+    ledger = opened(epsilon=1.0)
+    model = Prism(regime=Causal(["a", "b"])).fit(
+        ledger, allowed=lambda cliques: all(len(clique) == 1 for clique in cliques)
+    )
+    assert share(ledger, ledger.entries) == pytest.approx(1, rel=1e-6)
+    assert len(model.sample(10, np.random.default_rng(0))) == len(SIZES)
+    assert any(
+        "could not be measured" in one
+        for one in Prism(regime=Causal(["a", "b"])).remarks(model, "y")
+    )
+
+
+def test_where_no_pair_with_the_target_is_allowed_the_rest_is_tied():
+    ledger = opened(epsilon=1.0)
+    Prism().fit(ledger, allowed=lambda cliques: not any("y" in c and len(c) > 1 for c in cliques))
+    assert max(len(clique) for clique in cliques(ledger)) == 2
+    assert share(ledger, ledger.entries) > 0.9
 
 
 def test_model_bytes_are_kept():
