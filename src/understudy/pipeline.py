@@ -1,25 +1,22 @@
 """The whole flow, top to bottom: from a private table to a release."""
 
 from collections.abc import Callable, Mapping, Sequence
-from functools import partial
 from pathlib import Path
 from typing import Any
 
-from understudy.column import Role
+from understudy.chosen import Chosen
 from understudy.errors import BadInput
-from understudy.mechanisms.api import Choosy, Mechanism, Remarking
-from understudy.mechanisms.catalog import AUTO, mechanism_named
+from understudy.mechanisms.api import Mechanism, Remarking
+from understudy.mechanisms.catalog import AUTO
 from understudy.mechanisms.parameters import told
 from understudy.privacy import discover
 from understudy.privacy.answers import Measurement
-from understudy.privacy.budget import Budget, number
+from understudy.privacy.budget import number
 from understudy.privacy.ledger import Ledger
 from understudy.privacy.noise import RandomSource
-from understudy.privacy.unit import Person, Record, Replacement, Unit, unit_named
+from understudy.privacy.unit import Unit
 from understudy.release import Release
 from understudy.schema import Schema
-from understudy.schema_files import read_schema
-from understudy.select.regimes import Causal, Graphical, Regime
 from understudy.synthetic_rows import DrawnRows
 
 USUAL_DELTA = 1e-9
@@ -31,9 +28,6 @@ _MUCH = 0.02
 
 MOST_ASKED = 10**8
 """More rows than this fit no machine's memory; `Release.sample` draws more in parts."""
-
-LEARN = "learn"
-"""In place of a graph: the target's blanket is learned with noise."""
 
 Teller = Callable[[str], None]
 
@@ -85,28 +79,33 @@ def synthesize(  # noqa: PLR0913 - each is a choice of its own, by name
         source: Random bits from elsewhere, for tests: then no promise is left.
     """
     tell = tell or (lambda _: None)
-    stated = read_schema(schema) if isinstance(schema, str | Path) else schema
-    asked_for = target or (None if stated is None else stated.target)
-    recipe = _recipe(mechanism, parameters, asked_for, _regime(parents, graph))
-    whose = unit_named(unit) if isinstance(unit, str) else unit or Record()
-    _check_kinds(stated, recipe, whose)
+    chosen = Chosen.of(
+        epsilon=epsilon,
+        delta=delta,
+        target=target,
+        schema=schema,
+        mechanism=mechanism,
+        parameters=parameters,
+        parents=parents,
+        graph=graph,
+        unit=unit,
+    )
+    recipe = chosen.recipe
     _check(rows, discovery_share, seed)
-    roles = _roles(target, whose)
-    budget = _budget(epsilon, delta, None if stated is None else stated.with_roles(roles))
     waits = "" if ledger is None else ", and its ledger as soon as no other release uses it"
     tell(f"Opening the table{waits}")
     with Ledger.open(
         data,
-        stated,
-        budget,
-        unit=whose,
+        chosen.schema,
+        chosen.budget,
+        unit=chosen.unit,
         file=None if ledger is None else Path(ledger),
         source=source,
         allow_non_private=allow_non_private,
         text_encoding=text_encoding,
-        roles=roles,
+        roles=chosen.roles,
         discover=not strict,
-        check=partial(_check_fit, recipe),
+        check=chosen.check_fit,
     ) as book:
         _declare(book, recipe, rows)
         known, notes = ((), ()) if strict else _discover(book, discovery_share, tell)
@@ -120,50 +119,6 @@ def synthesize(  # noqa: PLR0913 - each is a choice of its own, by name
     return Release(drawn, certificate, book.schema, model, (*notes, *said, *note))
 
 
-def _check_fit(recipe: Mechanism, schema: Schema) -> None:
-    """Refuse a mechanism that does not fit the columns."""
-    if isinstance(recipe, Choosy):
-        recipe.check([column.name for column in schema.coded], schema.target)
-
-
-def _regime(parents: Sequence[str] | None, graph: Any) -> Regime | None:  # noqa: ANN401
-    """What is known about the target's causes."""
-    if parents is not None and graph is not None:
-        msg = "State the causes of the target or a graph, not both: the graph names the causes."
-        raise BadInput(msg)
-    if parents is not None:
-        return Causal(parents)
-    if graph is None:
-        return None
-    return Graphical.learn() if str(graph) == LEARN else Graphical(graph)
-
-
-def _recipe(
-    mechanism: Mechanism | str,
-    parameters: Mapping[str, str] | None,
-    target: str | None,
-    regime: Regime | None,
-) -> Mechanism:
-    if isinstance(mechanism, str):
-        return mechanism_named(mechanism, parameters, target=target, regime=regime)
-    if parameters or regime is not None:
-        msg = "A mechanism that is given as a value has its parameters and its regime already."
-        raise BadInput(msg)
-    return mechanism
-
-
-def _check_kinds(schema: object, recipe: object, unit: object) -> None:
-    if schema is not None and not isinstance(schema, Schema):
-        msg = "A schema is a Schema or the path of a file with one."
-        raise BadInput(msg)
-    if isinstance(recipe, type) or not hasattr(recipe, "fit"):
-        msg = "A mechanism is a value, such as IndependentColumns(), or a method's name."
-        raise BadInput(msg)
-    if not isinstance(unit, Record | Replacement | Person):
-        msg = "A unit is Record(), Replacement() or Person(id, rows), or its name."
-        raise BadInput(msg)
-
-
 def _check(rows: int | None, share: float, seed: int | None) -> None:
     if rows is not None and (type(rows) is not int or not 1 <= rows <= MOST_ASKED):
         msg = f"rows is {rows}; ask for a whole number, at least 1, at most {MOST_ASKED:,}."
@@ -174,23 +129,6 @@ def _check(rows: int | None, share: float, seed: int | None) -> None:
     if not 0 < number(share, "discovery_share") < 1:
         msg = f"The share for finding out is {share}; it must lie between 0 and 1, such as 0.3."
         raise BadInput(msg)
-
-
-def _budget(epsilon: float, delta: float, schema: Schema | None) -> Budget:
-    """The whole of it; where facts are open, a part of δ is kept for finding them out."""
-    if schema is not None and not schema.silent:
-        return Budget(epsilon, delta)
-    return Budget(epsilon, delta, thresholds=number(delta, "delta") * discover.DELTA_SHARE)
-
-
-def _roles(target: str | None, unit: Unit) -> dict[str, Role]:
-    roles = {} if target is None else {target: Role.TARGET}
-    if isinstance(unit, Person):
-        if unit.id == target:
-            msg = f"Column {target!r} cannot be the target and tell persons apart."
-            raise BadInput(msg)
-        roles[unit.id] = Role.ID
-    return roles
 
 
 def _declare(book: Ledger, recipe: Mechanism, rows: int | None) -> None:

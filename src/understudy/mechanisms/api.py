@@ -54,6 +54,14 @@ class Remarking(Protocol):
         """What a person should know, in sentences made from noisy answers alone."""
 
 
+@runtime_checkable
+class Limited(Protocol):
+    """A mechanism whose limits may leave something out, whatever the rows hold."""
+
+    def left_out(self, model: Model, target: str | None) -> Sequence[str]:
+        """What was not measured because of its size, in sentences."""
+
+
 class Mechanism(Protocol):
     """A recipe: SELECT what to ask, MEASURE it through the ledger, FIT a model to the answers.
 

@@ -223,10 +223,16 @@ class Prism:
 
     def remarks(self, model: Model, target: str | None) -> tuple[str, ...]:
         """What a person should know: what was left out, and what the measurements contradict."""
-        targets = self.targets(target)
+        found = [*self.left_out(model, target)]
+        for name in self.targets(target):
+            found += contradictions(model.measurements, self.regime_of(name), name)
+        return tuple(dict.fromkeys(found))
+
+    def left_out(self, model: Model, target: str | None) -> tuple[str, ...]:
+        """Features that were not measured all together, for that table would be too large."""
         told = [one.clique for one in model.measurements]
         found = []
-        for name in targets:
+        for name in self.targets(target):
             near = dict.fromkeys(n for clique in told if name in clique for n in clique)
             lost = [n for n in self.regime_of(name).known_features(name) or () if n not in near]
             if lost:
@@ -242,8 +248,7 @@ class Prism:
                     f"table of {model.domain.size(together):,} cells, which was left out: what "
                     "several of them do together is known from smaller tables alone."
                 )
-            found += contradictions(model.measurements, self.regime_of(name), name)
-        return tuple(dict.fromkeys(found))
+        return tuple(found)
 
 
 @dataclass(frozen=True)

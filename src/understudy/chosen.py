@@ -1,0 +1,117 @@
+"""What somebody has chosen for a release: checked by public facts, before any row is asked."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from understudy.column import Role
+from understudy.errors import BadInput
+from understudy.mechanisms.api import Choosy, Mechanism
+from understudy.mechanisms.catalog import AUTO, mechanism_named
+from understudy.privacy import discover
+from understudy.privacy.budget import Budget, number
+from understudy.privacy.unit import Person, Record, Replacement, Unit, unit_named
+from understudy.schema import Schema
+from understudy.schema_files import read_schema
+from understudy.select.regimes import Causal, Graphical, Regime
+
+LEARN = "learn"
+"""In place of a graph: the target's blanket is learned with noise."""
+
+
+@dataclass(frozen=True)
+class Chosen:
+    """A mechanism, a budget, whose privacy is protected, and what is said about the table."""
+
+    schema: Schema | None
+    """Public facts, where somebody stated some."""
+    recipe: Mechanism
+    unit: Unit
+    roles: Mapping[str, Role]
+    """Of columns, before those that the schema states."""
+    budget: Budget
+
+    @classmethod
+    def of(  # noqa: PLR0913 - each is a choice of its own, by name
+        cls,
+        *,
+        epsilon: float,
+        delta: float,
+        target: str | None = None,
+        schema: Schema | str | Path | None = None,
+        mechanism: Mechanism | str = AUTO,
+        parameters: Mapping[str, str] | None = None,
+        parents: Sequence[str] | None = None,
+        graph: Any = None,  # noqa: ANN401 - whatever Dag.of reads
+        unit: Unit | str | None = None,
+    ) -> "Chosen":
+        """The choices as a person states them; refused where they make no sense together."""
+        stated = read_schema(schema) if isinstance(schema, str | Path) else schema
+        asked_for = target or (None if stated is None else stated.target)
+        recipe = _recipe(mechanism, parameters, asked_for, _regime(parents, graph))
+        whose = unit_named(unit) if isinstance(unit, str) else unit or Record()
+        _check_kinds(stated, recipe, whose)
+        roles = _roles(target, whose)
+        budget = budget_for(epsilon, delta, None if stated is None else stated.with_roles(roles))
+        return cls(stated, recipe, whose, roles, budget)
+
+    def check_fit(self, schema: Schema) -> None:
+        """Refuse a mechanism that does not fit the columns."""
+        if isinstance(self.recipe, Choosy):
+            self.recipe.check([column.name for column in schema.coded], schema.target)
+
+
+def budget_for(epsilon: float, delta: float, schema: Schema | None) -> Budget:
+    """The whole of it; where facts are open, a part of δ is kept for finding them out."""
+    if schema is not None and not schema.silent:
+        return Budget(epsilon, delta)
+    return Budget(epsilon, delta, thresholds=number(delta, "delta") * discover.DELTA_SHARE)
+
+
+def _regime(parents: Sequence[str] | None, graph: Any) -> Regime | None:  # noqa: ANN401
+    """What is known about the target's causes."""
+    if parents is not None and graph is not None:
+        msg = "State the causes of the target or a graph, not both: the graph names the causes."
+        raise BadInput(msg)
+    if parents is not None:
+        return Causal(parents)
+    if graph is None:
+        return None
+    return Graphical.learn() if str(graph) == LEARN else Graphical(graph)
+
+
+def _recipe(
+    mechanism: Mechanism | str,
+    parameters: Mapping[str, str] | None,
+    target: str | None,
+    regime: Regime | None,
+) -> Mechanism:
+    if isinstance(mechanism, str):
+        return mechanism_named(mechanism, parameters, target=target, regime=regime)
+    if parameters or regime is not None:
+        msg = "A mechanism that is given as a value has its parameters and its regime already."
+        raise BadInput(msg)
+    return mechanism
+
+
+def _check_kinds(schema: object, recipe: object, unit: object) -> None:
+    if schema is not None and not isinstance(schema, Schema):
+        msg = "A schema is a Schema or the path of a file with one."
+        raise BadInput(msg)
+    if isinstance(recipe, type) or not hasattr(recipe, "fit"):
+        msg = "A mechanism is a value, such as IndependentColumns(), or a method's name."
+        raise BadInput(msg)
+    if not isinstance(unit, Record | Replacement | Person):
+        msg = "A unit is Record(), Replacement() or Person(id, rows), or its name."
+        raise BadInput(msg)
+
+
+def _roles(target: str | None, unit: Unit) -> dict[str, Role]:
+    roles = {} if target is None else {target: Role.TARGET}
+    if isinstance(unit, Person):
+        if unit.id == target:
+            msg = f"Column {target!r} cannot be the target and tell persons apart."
+            raise BadInput(msg)
+        roles[unit.id] = Role.ID
+    return roles
