@@ -123,6 +123,7 @@ def test_rows_are_drawn_by_generators_that_somebody_handed_over():
         "experiments/demo.py",
         "experiments/prism/benchmarks.py",
         "experiments/walkthrough.py",
+        "plan/made_up_rows.py",
         "privacy/noise.py",
         "privacy/train.py",
         "synthetic_rows.py",
@@ -158,6 +159,7 @@ def test_nobody_speaks_to_a_console_but_pages_progress_and_the_command_line():
         "experiments/first_release.py",
         "experiments/walkthrough.py",
         "ledger_page.py",
+        "plan_page.py",
         "progress.py",
         "release_page.py",
     }

@@ -42,8 +42,8 @@ from understudy.schema_files import read_schema, schema_from_toml
 
 HEAVY = ("numpy", "pyarrow", "pandas", "ibis", "duckdb", "rich", "opendp", "dp_accounting")
 COMMANDS = (
-    *("demo", "schema", "synthesize", "evaluate", "compare", "methods", "budget", "audit"),
-    "verify",
+    *("demo", "schema", "plan", "synthesize", "evaluate", "compare", "methods", "budget"),
+    *("audit", "verify"),
 )
 PROGRAM = Path(sys.executable).with_name("understudy")
 
@@ -717,6 +717,70 @@ cli.main()
     assert "RuntimeError: broken" in done.stderr
     assert "'Zyzzyva'" not in done.stderr
     assert "locals" not in done.stderr
+
+
+# --- plan -----------------------------------------------------------------------------------------
+
+
+def test_a_plan_tells_the_noise_before_anything_is_spent(schema_toml, folder):
+    result = run("plan", schema_toml, "--target", "ill", "--epsilon", "1", COLUMNS="80")
+    assert result.exit_code == 0, result.output
+    assert "No row was read" in result.stdout
+    assert "at most 2.72 times the odds" in " ".join(result.stdout.split())
+    assert re.search(r"^ → 1 +2.72 ", result.stdout, re.MULTILINE)
+    assert "Rehearsing prism on 10,000 made-up rows" in result.stderr
+    assert present(folder) == ["schema.toml"]
+
+
+def test_a_plan_as_json_is_nothing_but_json(schema_toml):
+    given = ("--epsilon", "1", "--method", "independent", "--rows-bound", "5000", "--json")
+    result = run("plan", schema_toml, *given)
+    assert result.stderr == ""
+    page = json.loads(result.stdout)
+    assert page["rows"] == page["rehearsed_rows"] == 5000
+    (line,) = page["bought"]
+    assert line["what"] == "counts of 3 columns (age, city, ill)"
+    assert [one["cells"] for one in line["counts"]] == [10, 3, 2]
+    for one in line["counts"]:
+        assert one["noise_percent"] == pytest.approx(100 * one["noise_rows"] / 5000)
+    again = json.loads(run("plan", schema_toml, *given).stdout)
+    machine = {"seconds", "program_bytes"}
+    assert {name for name in page if page[name] != again[name]} <= machine
+
+
+@pytest.mark.parametrize(
+    ("options", "code", "words"),
+    [
+        (("--target", "il"), 2, "Did you mean 'ill'"),
+        (("--target", "ill", "--param", "k=99"), 2, "k is 99, and there are"),
+        (("--target", "ill", "--graph", "cycle.json"), 2, "runs in a circle"),
+        (("--target", "ill", "--parents", "ill"), 2, "cannot be among its own causes"),
+        (("--param", "k"), 2, "name=value"),
+        (("--method", "independant"), 2, "Known: auto, prism, mst, "),
+        (("--unit", "person:whom:2"), 2, "Did you mean 'who'"),
+        (("--rows-bound", "0"), 2, "at least 1"),
+        (("--rows-bound", "10001"), 2, "more than the schema's bound"),
+        (("--epsilon", "0"), 2, "above 0"),
+        (("--delta", "0.001"), 3, "publishing a random row"),
+    ],
+    ids=str,
+)
+def test_a_plan_is_refused_in_one_line(schema_toml, folder, options, code, words):
+    (folder / "cycle.json").write_text('[["age", "ill"], ["ill", "age"]]')
+    result = run("plan", schema_toml, "--epsilon", "1", *options)
+    assert result.exit_code == code, result.output
+    assert result.stdout == ""
+    error = result.stderr.splitlines()[-1]
+    assert error.startswith("Error: ")
+    assert words in error
+
+
+def test_a_plan_needs_a_schema_file(rows_csv):
+    assert run("plan", "none.toml", "--epsilon", "1").exit_code == 2
+    # A table is no schema, and none of its values is shown.
+    result = run("plan", rows_csv, "--epsilon", "1")
+    assert result.exit_code == 2
+    assert "Ulm" not in result.output
 
 
 # --- schema and methods ---------------------------------------------------------------------------

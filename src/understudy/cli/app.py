@@ -14,6 +14,7 @@ from understudy.cli import (
     draft_schema,
     evaluate,
     methods,
+    plan,
     reproduce,
     synthesize,
     verify,
@@ -109,6 +110,7 @@ def understudy(
 
 app.command(name="demo", epilog=_shown(demo.EXAMPLES))(demo.demo)
 app.command(name="schema", epilog=_shown(draft_schema.EXAMPLES))(draft_schema.draft_schema)
+app.command(name="plan", epilog=_shown(plan.EXAMPLES))(plan.plan)
 app.command(name="synthesize", epilog=_shown(synthesize.EXAMPLES))(synthesize.synthesize)
 app.command(name="evaluate", epilog=_shown(evaluate.EXAMPLES))(evaluate.evaluate)
 app.command(name="compare", epilog=_shown(compare.EXAMPLES))(compare.compare)

@@ -24,6 +24,16 @@ def names_between_commas(names: str) -> list[str]:
     return [name.strip() for name in names.split(",") if name.strip()]
 
 
+def parameters_given(given: list[str]) -> dict[str, str]:
+    """Parameters as name and text."""
+    pairs = [one.partition("=") for one in given]
+    wrong = [name for name, mark, _ in pairs if not (name and mark)]
+    if wrong:
+        msg = f"A parameter is written name=value, such as --param k=3; not {wrong[0]!r}."
+        raise BadInput(msg)
+    return {name: text for name, _, text in pairs}
+
+
 def read_key(path: Path) -> bytes:
     """The content of a key's file."""
     try:

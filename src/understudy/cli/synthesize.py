@@ -12,9 +12,9 @@ from understudy.cli.options import (
     Data,
     TextEncoding,
     names_between_commas,
+    parameters_given,
     read_key,
 )
-from understudy.errors import BadInput
 
 EXAMPLES = """
   understudy synthesize patients.csv --target readmitted --epsilon 1 --out release
@@ -113,7 +113,7 @@ def synthesize(  # noqa: PLR0913 - one per option
             target=target,
             schema=schema,
             mechanism=method,
-            parameters=_parameters(param or []),
+            parameters=parameters_given(param or []),
             parents=None if parents is None else names_between_commas(parents),
             graph=graph,
             rows=rows,
@@ -132,16 +132,6 @@ def synthesize(  # noqa: PLR0913 - one per option
         typer.echo(json.dumps(page, indent=2))
     else:
         show(page)
-
-
-def _parameters(given: list[str]) -> dict[str, str]:
-    """Parameters as name and text."""
-    pairs = [one.partition("=") for one in given]
-    wrong = [name for name, mark, _ in pairs if not (name and mark)]
-    if wrong:
-        msg = f"A parameter is written name=value, such as --param k=3; not {wrong[0]!r}."
-        raise BadInput(msg)
-    return {name: text for name, _, text in pairs}
 
 
 def _usual_folder(data: str) -> Path:

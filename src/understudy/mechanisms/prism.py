@@ -229,7 +229,7 @@ class Prism:
         return tuple(dict.fromkeys(found))
 
     def left_out(self, model: Model, target: str | None) -> tuple[str, ...]:
-        """Features that were not measured all together, for that table would be too large."""
+        """Features that were not measured all together: too large a table, or lost in noise."""
         told = [one.clique for one in model.measurements]
         found = []
         for name in self.targets(target):
@@ -244,9 +244,10 @@ class Prism:
             whole = any({*together} <= {*clique} for clique in told)
             if self.backend is Backend.GRAPHICAL and len(together) > _PAIR and not whole:
                 found.append(
-                    f"The {len(together) - 1} columns that were measured with {name} would make a "
-                    f"table of {model.domain.size(together):,} cells, which was left out: what "
-                    "several of them do together is known from smaller tables alone."
+                    f"The {len(together) - 1} columns that were measured with {name} are not "
+                    f"measured all together: a table of {model.domain.size(together):,} cells is "
+                    "beyond the limits, or beyond what stands out of the noise. What several of "
+                    "them do together is known from pairs and triples alone."
                 )
         return tuple(found)
 

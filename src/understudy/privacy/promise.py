@@ -50,13 +50,13 @@ for which nothing is promised.
     guess = "what this holds" if replaced else "whether this was in it"
     first = (
         f"In odds: somebody who knows all the rest of the table, and guesses {guess}, has with the "
-        f"release at most {at_most(_factor(epsilon))} times the odds that they have without it, "
+        f"release at most {at_most(factor(epsilon))} times the odds that they have without it, "
         f"but for a chance of {at_most(delta)}, for which nothing is promised."
     )
     if replaced:
         return [first]
-    chance = Decimal(repr(delta)) * (1 + _factor(epsilon))
-    bound = f"at most {at_most(_factor(2 * epsilon))} times, but for a chance of {at_most(chance)}."
+    chance = Decimal(repr(delta)) * (1 + factor(epsilon))
+    bound = f"at most {at_most(factor(2 * epsilon))} times, but for a chance of {at_most(chance)}."
     second = bound if chance < 1 else "nothing is promised."
     return [first, f"Guessing what this holds, where it was in the table: {second}"]
 
@@ -89,6 +89,6 @@ def at_most(value: float | Decimal, digits: int = 3) -> str:
     return f"{math.ceil(exact):,}" if exact < _COUNTLESS else f"{rounded:.{digits - 1}e}"
 
 
-def _factor(epsilon: float) -> Decimal:
+def factor(epsilon: float) -> Decimal:
     """By how much odds may change: e^ε, however large."""
     return Decimal(epsilon).exp()

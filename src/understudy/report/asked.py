@@ -15,13 +15,14 @@ _LONGEST = 40
 _NOUNS = {1: "column", 2: "pair", 3: "triple"}
 
 
-def asked(requests: Requests) -> str:
-    """What these requests, all through one door, asked."""
+def asked(requests: Requests, *, named: bool = True) -> str:
+    """What these requests, all through one door, asked; marginals may be told without names."""
+    if requests[0]["door"] == "measure":
+        return _marginals(requests, named=named)
     words = {
         "values": _values,
         "select": _choices,
         "scores": _scores,
-        "measure": _marginals,
         "train": _training,
     }
     return words.get(str(requests[0]["door"]), _sum)(requests)
@@ -44,12 +45,12 @@ def _scores(requests: Requests) -> str:
     return f"noisy scores of {number_of(scored, 'candidate')}"
 
 
-def _marginals(requests: Requests) -> str:
+def _marginals(requests: Requests, *, named: bool) -> str:
     cliques = [tuple(clique) for request in requests for clique in request["cliques"]]
-    return "counts of " + listed(_orders(cliques))
+    return "counts of " + listed(_orders(cliques, named=named))
 
 
-def _orders(cliques: Sequence[tuple[str, ...]]) -> Iterator[str]:
+def _orders(cliques: Sequence[tuple[str, ...]], *, named: bool) -> Iterator[str]:
     for order in sorted({*map(len, cliques)}):
         alike = [clique for clique in cliques if len(clique) == order]
         if order == 0:
@@ -57,9 +58,9 @@ def _orders(cliques: Sequence[tuple[str, ...]]) -> Iterator[str]:
             continue
         many = f"sets of {order} columns"
         one = _NOUNS.get(order, f"set of {order} columns")
-        named = ", ".join(" × ".join(map(_name, clique)) for clique in alike)
+        names = ", ".join(" × ".join(map(_name, clique)) for clique in alike)
         count = number_of(len(alike), one, None if order in _NOUNS else many)
-        yield count + (f" ({named})" if len(alike) <= _NAMED else "")
+        yield count + (f" ({names})" if named and len(alike) <= _NAMED else "")
 
 
 def _training(requests: Requests) -> str:

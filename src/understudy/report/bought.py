@@ -89,7 +89,7 @@ def bought(certificate: Certificate, schema: Schema) -> Bought:
     """What a certificate lists; `schema` tells what was found out."""
     finding = _finding(certificate, schema)
     entries = [
-        (_purpose(entry, schema.target, found=place in finding), entry)
+        (purpose_of(entry, schema.target, found=place in finding), entry)
         for place, entry in enumerate(certificate.entries)
     ]
     order, whole = certificate.budget.order, certificate.budget.rho
@@ -136,7 +136,8 @@ def _finding(certificate: Certificate, schema: Schema) -> set[int]:
     return found
 
 
-def _purpose(entry: Entry, target: str | None, *, found: bool) -> Purpose:
+def purpose_of(entry: Entry, target: str | None, *, found: bool) -> Purpose:
+    """What a request was for; some counts `found` facts out."""
     if isinstance(entry.event, Reveal):
         return Purpose.REVEAL
     if found:

@@ -1,0 +1,77 @@
+"""`understudy plan`: what a release would buy, before anything is spent."""
+
+import json
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from understudy.cli.options import AsJson, names_between_commas, parameters_given
+
+EXAMPLES = """
+  understudy plan schema.toml --target readmitted --epsilon 1
+  understudy plan schema.toml --target readmitted --epsilon 1 --rows-bound 50000
+  understudy plan schema.toml --target readmitted --parents age,bmi --epsilon 0.5
+  understudy plan schema.toml --epsilon 1 --method aim --param degree=3 --json
+"""
+
+
+def plan(  # noqa: PLR0913 - one per option
+    schema: Annotated[
+        Path,
+        typer.Argument(metavar="SCHEMA", help="Public facts: our TOML, mbi domain.json, SDV JSON."),
+    ],
+    *,
+    epsilon: Annotated[float, typer.Option(metavar="E", help="The whole cost; 1 is common.")],
+    target: Annotated[
+        str | None, typer.Option(metavar="Y", help="The column that readers will predict.")
+    ] = None,
+    rows_bound: Annotated[
+        int | None, typer.Option(metavar="N", help="At most so many rows, for per cent.")
+    ] = None,
+    delta: Annotated[
+        float, typer.Option(metavar="D", help="Far below one over the number of rows.")
+    ] = 1e-9,
+    method: Annotated[str, typer.Option(metavar="NAME", help="See `understudy methods`.")] = "auto",
+    param: Annotated[
+        list[str] | None, typer.Option(metavar="K=V", help="A parameter of the method.")
+    ] = None,
+    parents: Annotated[
+        str | None, typer.Option(metavar="A,B", help="The target's direct causes, if known.")
+    ] = None,
+    graph: Annotated[
+        Path | None, typer.Option(metavar="FILE", help="What depends on what: DOT, or JSON edges.")
+    ] = None,
+    unit: Annotated[
+        str, typer.Option(metavar="U", help="record, replace, or person:ID:3.")
+    ] = "record",
+    as_json: AsJson = False,
+) -> None:
+    """Show what a release would buy; reads no rows.
+
+    The method is rehearsed on made-up rows, so prices, limits and refusals are those of
+    `understudy synthesize` with the same options.
+    """
+    from understudy.plan import plan as planned
+    from understudy.plan_page import plan_page, show
+    from understudy.progress import told_steps
+
+    with told_steps(quiet=as_json) as tell:
+        found = planned(
+            schema,
+            epsilon=epsilon,
+            delta=delta,
+            target=target,
+            mechanism=method,
+            parameters=parameters_given(param or []),
+            parents=None if parents is None else names_between_commas(parents),
+            graph=graph,
+            unit=unit,
+            rows=rows_bound,
+            tell=tell,
+        )
+    page = plan_page(found)
+    if as_json:
+        typer.echo(json.dumps(page, indent=2, ensure_ascii=False))
+    else:
+        show(page)

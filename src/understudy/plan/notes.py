@@ -1,0 +1,82 @@
+"""What a person should know about a plan, a sentence or two each."""
+
+from collections.abc import Iterator, Sequence
+
+from understudy.errors import listed
+from understudy.mechanisms.api import Limited, Mechanism, Model
+from understudy.plan.made_up_rows import ASSUMED
+from understudy.plan.planned import Item
+from understudy.privacy import discover
+from understudy.privacy.facts import revealed
+from understudy.report.pages import percent
+from understudy.schema import Schema
+
+
+def about_facts(schema: Schema) -> Iterator[str]:
+    """Facts that nobody has reviewed."""
+    reasons = revealed(schema)
+    if reasons:
+        yield (
+            f"The schema rests on the private table ({'; '.join(reasons)}), and so does this page: "
+            "keep it to yourself. The plan takes these facts as declared; `synthesize` refuses "
+            'them until somebody has reviewed them and set source = "declared".'
+        )
+
+
+def about_rows(rows: int, made: int, *, stated: bool) -> Iterator[str]:
+    """What per cent are of, and what was rehearsed."""
+    if not stated:
+        yield (
+            f"Nobody has said how many rows there are: per cent are of {rows:,}. State a public "
+            "bound with --rows-bound N, or as [rows] bound in the schema."
+        )
+    if made < rows:
+        yield (
+            f"Rehearsed on {made:,} made-up rows, not {rows:,}; noise in rows does not depend on "
+            f"that. With more rows larger tables become useful, so a method that "
+            "goes by usefulness may measure more of them than told here."
+        )
+
+
+def about_finding(
+    schema: Schema, plan: discover.Plan, found: discover.Discovered, rows: int
+) -> Iterator[str]:
+    """What finding open facts out takes, and what was assumed for it."""
+    silent = listed(f"{name} ({', '.join(facts)})" for name, facts in schema.silent.items())
+    assumed = [c.name for c in schema.coded if set(c.silent) - {"null"}]
+    sizes = (
+        f" How many values they hold nobody can know beforehand: {listed(assumed)} "
+        f"{'was' if len(assumed) == 1 else 'were'} rehearsed with {ASSUMED} values each, evenly "
+        "spread."
+        if assumed
+        else ""
+    )
+    yield (
+        f"Open facts: {silent}. Finding them out takes {percent(plan.share)} of the budget at "
+        f"most, with noise ±{plan.noise:,.0f} rows, and a value is told when about "
+        f"{plan.least:,} rows share it.{sizes} Facts that are declared cost nothing."
+    )
+    if found.nothing:
+        yield (
+            f"With about {rows:,} rows, nothing stood out of the noise in the rehearsal of "
+            f"{listed(found.nothing)}: such columns hold no information in a release. Declare what "
+            "they hold, or choose a larger epsilon."
+        )
+
+
+def about_choices(items: Sequence[Item]) -> Iterator[str]:
+    """That real rows decide, where some do."""
+    if any(count.columns is None for item in items for count in item.counts):
+        yield (
+            "Which columns are measured together, real rows decide: made-up ones hold no "
+            "dependence. How many tables that are, how large, their noise, the size of the model "
+            "and the time may come out otherwise; a method that goes on choosing takes longer "
+            "where much depends on much."
+        )
+
+
+def left_out(recipe: Mechanism, model: Model, target: str | None) -> Iterator[str]:
+    """What is too large for the method, whatever the rows hold."""
+    if isinstance(recipe, Limited):
+        for sentence in recipe.left_out(model, target):
+            yield f"Left out: {sentence[0].lower()}{sentence[1:]}"

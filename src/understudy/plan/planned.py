@@ -1,0 +1,103 @@
+"""A plan: what would be bought, what it takes, what it would be worth at another ε."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from understudy.domain import Clique
+from understudy.privacy.budget import Budget
+from understudy.privacy.unit import Unit
+from understudy.report.bought import Purpose
+
+_DUST = 1e-4
+"""Less than this share is left over by rounding alone."""
+
+
+@dataclass(frozen=True)
+class Count:
+    """One marginal: a table of noisy counts."""
+
+    columns: Clique | None
+    """None where real rows would decide which."""
+    width: int
+    """How many columns it has."""
+    cells: int
+    noise: float
+    """The standard deviation of the noise of each cell, in rows; less is better."""
+    percent: float
+    """The same, of all rows."""
+
+
+@dataclass(frozen=True)
+class Item:
+    """Requests of one kind."""
+
+    purpose: Purpose
+    what: str
+    share: float
+    """Of the whole budget, in the currency that adds up."""
+    counts: tuple[Count, ...] = ()
+
+
+@dataclass(frozen=True)
+class Size:
+    """What it takes to fit the model, and to hold it."""
+
+    cells: int
+    """Of all tables that were measured, each once."""
+    model_bytes: int
+    """What the fit holds at its peak, about."""
+    most_bytes: int | None
+    """What the method lets it hold; None where it has no such limit."""
+    program_bytes: int | None
+    """The peak of this whole program so far; None where the system does not tell."""
+    seconds: float
+    """For asking and fitting, on this machine and made-up rows."""
+
+
+@dataclass(frozen=True)
+class AtEpsilon:
+    """What the same requests would be worth at another ε."""
+
+    epsilon: float
+    rho: float
+    odds: str
+    """By how much odds may change at most: e^ε, rounded up."""
+    noise: Mapping[str, float]
+    """By kind of table, the noise of the noisiest, in rows: scaled from the one rehearsal."""
+    percent: Mapping[str, float]
+    """The same, of all rows."""
+
+
+@dataclass(frozen=True)
+class Plan:
+    """What would be bought."""
+
+    method: str
+    parameters: Mapping[str, Any]
+    target: str | None
+    budget: Budget
+    unit: Unit
+    rows: int
+    """Of which per cent are told."""
+    rehearsed: int
+    """How many rows were made up."""
+    codes: Mapping[str, int]
+    """By column, how many codes it had in the rehearsal."""
+    open: Mapping[str, tuple[str, ...]]
+    """By column, the facts that nobody has stated."""
+    items: tuple[Item, ...]
+    """In order."""
+    size: Size
+    epsilons: tuple[AtEpsilon, ...]
+    promise: tuple[str, ...]
+    notes: tuple[str, ...]
+
+    @property
+    def shares(self) -> dict[Purpose, float]:
+        """The share of each purpose, and what is left over."""
+        found = dict.fromkeys(Purpose, 0.0)
+        for item in self.items:
+            found[item.purpose] += item.share
+        found[Purpose.REST] = max(0.0, 1 - sum(found.values()))
+        return {purpose: share for purpose, share in found.items() if share > _DUST}

@@ -1,0 +1,192 @@
+"""A mechanism is rehearsed: it asks an ordinary ledger about made-up rows.
+
+So every price, every limit and every refusal is that of the real thing, and no mechanism has to
+know of plans.
+"""
+
+import sys
+import time
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+from understudy.chosen import Chosen
+from understudy.column import Source
+from understudy.domain import Clique
+from understudy.errors import BadInput
+from understudy.mechanisms.api import Mechanism, Model
+from understudy.mechanisms.catalog import AUTO
+from understudy.mechanisms.parameters import told
+from understudy.model.estimate import needed_bytes
+from understudy.model.graphical import GraphicalModel
+from understudy.model.merged import MergedModel
+from understudy.plan import notes
+from understudy.plan.items import at_epsilons, items_of
+from understudy.plan.made_up_rows import made_up_rows
+from understudy.plan.planned import Plan, Size
+from understudy.privacy import discover
+from understudy.privacy.ledger import Ledger
+from understudy.privacy.promise import promise
+from understudy.privacy.unit import Unit
+from understudy.schema import Schema
+
+USUAL_ROWS = 10_000
+MOST_ROWS = 100_000
+"""No more rows than this are made up; per cent are of all that were stated."""
+_MOST_VALUES = 2 * 10**7
+"""Nor more values in all: then there are fewer rows."""
+_LEAST_ROWS = 1000
+
+
+def plan(  # noqa: PLR0913 - each is a choice of its own, by name
+    schema: Schema | str | Path,
+    *,
+    epsilon: float,
+    delta: float = 1e-9,
+    target: str | None = None,
+    mechanism: Mechanism | str = AUTO,
+    parameters: Mapping[str, str] | None = None,
+    parents: Sequence[str] | None = None,
+    graph: Any = None,  # noqa: ANN401 - whatever Dag.of reads
+    unit: Unit | str | None = None,
+    rows: int | None = None,
+    tell: Callable[[str], None] | None = None,
+) -> Plan:
+    """What `synthesize` with the same choices would buy, rehearsed on made-up rows.
+
+    Args:
+        schema: Public facts, or a file with them.
+        epsilon: How much privacy the whole release may cost.
+        delta: The slack in probability of the bound.
+        target: The column that readers will predict.
+        mechanism: How to ask and what to fit, or the name of it.
+        parameters: Of a mechanism that is named: its parameters, as a person writes them.
+        parents: The direct causes of the target, where they are known.
+        graph: What depends directly on what, where that is known.
+        unit: Whose privacy is protected: record, replace, or person:ID:3.
+        rows: A public bound on the number of rows; without it that of the schema.
+        tell: Called with a sentence when the rehearsal begins.
+    """
+    chosen = Chosen.of(
+        epsilon=epsilon,
+        delta=delta,
+        target=target,
+        schema=schema,
+        mechanism=mechanism,
+        parameters=parameters,
+        parents=parents,
+        graph=graph,
+        unit=unit,
+    )
+    if chosen.schema is None:
+        msg = "A plan is made from a schema: name a file with one."
+        raise BadInput(msg)
+    facts = _bounded(_as_declared(chosen.schema).with_roles(chosen.roles), rows)
+    count = rows or facts.rows_bound or USUAL_ROWS
+    made = _made_up(count, len(facts.coded))
+    if tell is not None:
+        tell(f"Rehearsing {chosen.recipe.name} on {made:,} made-up rows")
+    table = made_up_rows(facts, made, chosen.unit)
+    with Ledger.open(
+        table,
+        facts,
+        chosen.budget,
+        unit=chosen.unit,
+        discover=True,
+        check=chosen.check_fit,
+    ) as book:
+        del table
+        began = time.perf_counter()
+        finding = discover.plan(book)
+        found = None if finding is None else discover.discover(book, finding)
+        opening = len(book.entries)
+        model = chosen.recipe.fit(book, () if found is None else found.known)
+        seconds = time.perf_counter() - began
+        entries, domain = book.entries, book.domain
+    # Where rare codes were counted together, a table has fewer cells than its columns' codes.
+    measured = {one.clique: int(one.values.size) for one in model.measurements}
+
+    def cells(clique: Clique) -> int:
+        return measured[clique] if clique in measured else domain.size(clique)
+
+    items = tuple(items_of(entries, opening, chosen.budget, count, cells))
+    said = [
+        *notes.about_facts(chosen.schema),
+        *notes.about_rows(count, made, stated=rows is not None or facts.rows_bound is not None),
+        *(
+            []
+            if finding is None or found is None
+            else notes.about_finding(facts, finding, found, count)
+        ),
+        *notes.about_choices(items),
+        *notes.left_out(chosen.recipe, model, facts.target),
+    ]
+    return Plan(
+        method=chosen.recipe.name,
+        parameters=told(chosen.recipe),
+        target=facts.target,
+        budget=chosen.budget,
+        unit=chosen.unit,
+        rows=count,
+        rehearsed=made,
+        codes=domain.sizes,
+        open=facts.silent,
+        items=items,
+        size=_size(chosen.recipe, model, seconds),
+        epsilons=tuple(at_epsilons(items, chosen.budget, facts, count)),
+        promise=tuple(promise(chosen.budget.epsilon, chosen.budget.delta, str(chosen.unit), ())),
+        notes=tuple(said),
+    )
+
+
+def _as_declared(schema: Schema) -> Schema:
+    """The facts, as if somebody had reviewed those that were read off the data."""
+    columns = tuple(
+        replace(column, source=Source.DECLARED) if column.source is Source.DATA else column
+        for column in schema
+    )
+    return replace(schema, columns=columns, rows_source=Source.DECLARED)
+
+
+def _bounded(schema: Schema, rows: int | None) -> Schema:
+    """The facts, with the bound on rows that was stated beside them."""
+    if rows is None:
+        return schema
+    if type(rows) is not int or rows < 1:
+        msg = f"The bound on rows is {rows}; it must be a whole number, at least 1."
+        raise BadInput(msg)
+    if schema.rows_bound is None:
+        return replace(schema, rows_bound=rows)
+    if rows > schema.rows_bound:
+        msg = (
+            f"{rows:,} rows are more than the schema's bound of {schema.rows_bound:,}. Correct "
+            "one of the two."
+        )
+        raise BadInput(msg)
+    return schema
+
+
+def _made_up(rows: int, columns: int) -> int:
+    return min(rows, MOST_ROWS, max(_LEAST_ROWS, _MOST_VALUES // max(columns, 1)))
+
+
+def _size(recipe: Mechanism, model: Model, seconds: float) -> Size:
+    tables = {frozenset(m.clique): int(m.values.size) for m in model.measurements if m.clique}
+    cells = sum(tables.values())
+    fitted = model.coarse if isinstance(model, MergedModel) else model
+    if isinstance(fitted, GraphicalModel):
+        held = needed_bytes(fitted.domain, [one.clique for one in model.measurements])
+    else:
+        held = 8 * cells
+    return Size(cells, held, getattr(recipe, "model_bytes", None), _program_bytes(), seconds)
+
+
+def _program_bytes() -> int | None:
+    """The peak of this process; Linux tells kilobytes, macOS bytes."""
+    if sys.platform == "win32":
+        return None
+    import resource  # noqa: PLC0415 - not there on every system
+
+    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    return peak if sys.platform == "darwin" else 1024 * peak

@@ -1,0 +1,350 @@
+"""Plans: what a release would buy, told before anything is spent and without any row."""
+
+import json
+import math
+from dataclasses import fields, replace
+
+import numpy as np
+import pytest
+
+from understudy import pipeline
+from understudy.column import Column, Kind, Role, Source
+from understudy.encode import Encoding
+from understudy.errors import BadInput, ModelTooLarge, PrivacyRefused, UnknownColumn
+from understudy.mechanisms.catalog import MECHANISMS
+from understudy.mechanisms.independent import IndependentColumns
+from understudy.mechanisms.mst import Mst
+from understudy.mechanisms.prism import Prism
+from understudy.plan import plan
+from understudy.plan.items import EPSILONS
+from understudy.plan.made_up_rows import ASSUMED, made_up_rows
+from understudy.plan.rehearse import MOST_ROWS, USUAL_ROWS
+from understudy.plan_page import plan_page, show
+from understudy.privacy.budget import Budget
+from understudy.privacy.events import Gaussian
+from understudy.privacy.unit import Person, Record
+from understudy.report.bought import Purpose
+from understudy.schema import Schema
+from understudy.select.regimes import Causal
+
+ROWS = 20_000
+SIZES = {"a": 3, "b": 4, "c": 2, "d": 5, "y": 2}
+
+
+def listed(name, size, **facts):
+    labels = tuple(f"{name}{place}" for place in range(size))
+    facts = {"kind": Kind.CATEGORICAL, "categories": labels, "null": False, **facts}
+    return Column(name=name, **facts)
+
+
+SCHEMA = Schema(
+    (
+        Column(name="who", kind=Kind.CATEGORICAL, role=Role.ID),
+        *(listed(name, size) for name, size in SIZES.items()),
+    ),
+    rows_bound=ROWS,
+)
+OPEN = Schema(
+    (
+        Column(name="city", kind=Kind.UNKNOWN),
+        Column(name="age", kind=Kind.INTEGER),
+        Column(name="gain", kind=Kind.REAL, atoms=(0.0, 99.0), null=True),
+        Column(name="day", kind=Kind.DATE, format="%d.%m.%Y"),
+        Column(name="at", kind=Kind.DATETIME),
+        Column(name="grade", kind=Kind.ORDINAL, null=False),
+        Column(name="hurt", kind=Kind.BOOLEAN),
+        listed("y", 2),
+    )
+)
+
+
+def rows_of_somebody(schema, count=ROWS, seed=1):
+    """Private rows with the same facts: evenly spread, but each column follows the one before."""
+    rng = np.random.default_rng(seed)
+    encoding, codes, before = Encoding(schema), {}, 0
+    for one in encoding.domain:
+        codes[one.name] = ((before + rng.integers(0, one.size, count)) % one.size).astype("u1")
+        before = codes[one.name].astype(int) * (rng.random(count) < 0.5)
+    table = encoding.decode(codes, rng)
+    return table.append_column("who", [[f"p{place}" for place in range(count)]])
+
+
+def measured(entries):
+    """Columns, and the noise of their counts, of a real certificate."""
+    return [
+        (tuple(clique), entry.event.scale)
+        for entry in entries
+        if isinstance(entry.event, Gaussian) and entry.request["door"] == "measure"
+        for clique in entry.request["cliques"]
+    ]
+
+
+def counts(planned):
+    return [count for item in planned.items for count in item.counts]
+
+
+# --- the figures are those of the real thing ------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    # With all columns as causes no tree is drawn, whose tables real rows would choose.
+    "recipe",
+    [IndependentColumns(), Mst(), Prism(regime=Causal([*"abcd"]))],
+    ids=lambda r: r.name,
+)
+@pytest.mark.parametrize("unit", ["record", "replace", "person:who:2"])
+def test_noise_and_shares_are_what_a_real_run_is_charged(recipe, unit):
+    choices = {"epsilon": 4.0, "target": "y", "mechanism": recipe, "unit": unit}
+    planned = plan(SCHEMA, **choices)
+    real = pipeline.synthesize(rows_of_somebody(SCHEMA), schema=SCHEMA, **choices).certificate
+    asked = measured(real.entries)
+    assert [(c.width, c.noise) for c in counts(planned)] == [(len(n), s) for n, s in asked]
+    named = [(c.columns, c.noise) for c in counts(planned) if c.columns is not None]
+    assert named == asked[: len(named)]
+    assert sum(item.share for item in planned.items) == pytest.approx(1.0)
+
+
+def test_a_plan_needs_no_rows_and_a_stated_structure_is_told_by_name():
+    planned = plan(SCHEMA, epsilon=2.0, target="y", parents=["a", "b"])
+    names = {count.columns for count in counts(planned)}
+    assert {("a",), ("a", "y"), ("b", "y"), ("a", "b", "y")} <= names
+    assert planned.method == "prism"
+    assert planned.codes == SIZES
+    assert planned.rows == planned.rehearsed == ROWS
+
+
+def test_names_that_real_rows_decide_are_not_told():
+    planned = plan(SCHEMA, epsilon=2.0)
+    pairs = [count for count in counts(planned) if count.width == 2]
+    assert len(pairs) == len(SIZES) - 1
+    assert all(count.columns is None for count in pairs)
+    told = next(item.what for item in planned.items if item.counts == tuple(pairs))
+    assert told == f"counts of {len(pairs)} pairs"
+    assert any("real rows decide" in note for note in planned.notes)
+    alone = plan(SCHEMA, epsilon=2.0, mechanism="independent")
+    assert not any("real rows decide" in note for note in alone.notes)
+
+
+@pytest.mark.parametrize("rows", [1, 500, 10**6])
+def test_per_cent_are_of_the_rows_that_were_stated(rows):
+    planned = plan(replace(SCHEMA, rows_bound=None), epsilon=1.0, mechanism="mst", rows=rows)
+    assert planned.rows == rows
+    assert planned.rehearsed == min(rows, MOST_ROWS)
+    assert counts(planned)
+    assert all(c.percent == pytest.approx(100 * c.noise / rows) for c in counts(planned))
+    assert any("made-up rows, not" in note for note in planned.notes) == (rows > MOST_ROWS)
+
+
+def test_where_nobody_says_how_many_rows_there_are_that_is_said():
+    planned = plan(replace(SCHEMA, rows_bound=None), epsilon=1.0, mechanism="independent")
+    assert planned.rows == USUAL_ROWS
+    assert "--rows-bound" in planned.notes[0]
+    assert plan(SCHEMA, epsilon=1.0, mechanism="independent").notes == ()
+
+
+@pytest.mark.parametrize("kind", MECHANISMS, ids=lambda kind: kind.name)
+def test_every_method_can_be_planned(kind):
+    planned = plan(SCHEMA, epsilon=1.0, target="y", mechanism=kind.name)
+    assert planned.method == kind.name
+    assert counts(planned)
+    assert sum(planned.shares.values()) == pytest.approx(1.0)
+    assert planned.size.cells > 0
+    assert planned.size.model_bytes > 0
+    assert planned.size.seconds > 0
+    assert len(planned.items) <= 12
+    json.dumps(plan_page(planned), allow_nan=False)
+
+
+# --- other epsilons -------------------------------------------------------------------------------
+
+
+def test_the_table_over_epsilon_is_scaled_and_goes_one_way():
+    planned = plan(SCHEMA, epsilon=0.7, target="y", parents=["a", "b"])
+    table = planned.epsilons
+    assert [one.epsilon for one in table] == sorted({*EPSILONS, 0.7})
+    asked = next(one for one in table if one.epsilon == 0.7)
+    widths = {"column": 1, "pair": 2, "wider": 3}
+    for kind, width in widths.items():
+        noisiest = max(c.noise for c in counts(planned) if c.width == width)
+        assert asked.noise[kind] == pytest.approx(noisiest)
+        noise = [one.noise[kind] for one in table]
+        assert noise == sorted(noise, reverse=True)
+        assert len(set(noise)) == len(noise)
+        for one in table:
+            scaled = noisiest * math.sqrt(Budget(0.7, 1e-9).rho / Budget(one.epsilon, 1e-9).rho)
+            assert one.noise[kind] == pytest.approx(scaled)
+            assert one.percent[kind] == pytest.approx(100 * scaled / ROWS)
+    assert [one.rho for one in table] == sorted(one.rho for one in table)
+    assert asked.odds == "2.02"
+
+
+def test_scaled_noise_is_that_of_a_run_at_the_other_epsilon():
+    at_one = plan(SCHEMA, epsilon=1.0, mechanism="independent").epsilons
+    (four,) = (one.noise["column"] for one in at_one if one.epsilon == 4.0)
+    assert counts(plan(SCHEMA, epsilon=4.0, mechanism="independent"))[0].noise == pytest.approx(
+        four, rel=1e-6
+    )
+
+
+@pytest.mark.parametrize("epsilon", [1e-3, 50.0, 1e4])
+def test_absurd_epsilons_are_told_as_they_are(epsilon):
+    planned = plan(SCHEMA, epsilon=epsilon, target="y")
+    page = plan_page(planned)
+    json.dumps(page, allow_nan=False)
+    assert len(page["epsilons"]) == len(EPSILONS) + 1
+
+
+# --- facts that are open, or that nobody has reviewed ---------------------------------------------
+
+
+@pytest.mark.parametrize("target", ["y", "city", "age"])
+def test_open_facts_are_assumed_priced_and_named(target):
+    planned = plan(OPEN, epsilon=4.0, target=target, rows=50_000)
+    assert {*planned.open} == {column.name for column in OPEN.coded} - {"y"}
+    assert planned.shares[Purpose.FIND] == pytest.approx(7 / 24, rel=0.2)
+    said = next(note for note in planned.notes if note.startswith("Open facts"))
+    assert "city (kind, null)" in said
+    assert f"{ASSUMED} values" in said
+    assert "hurt were" not in said  # only its nulls are open
+    assert ASSUMED <= planned.codes["city"] <= ASSUMED + 2
+
+
+def test_a_small_table_finds_nothing_out_and_that_is_said():
+    planned = plan(OPEN, epsilon=0.1, target="y", rows=300)
+    assert any("nothing stood out" in note for note in planned.notes)
+
+
+def test_stated_facts_cost_nothing():
+    assert Purpose.FIND not in plan(SCHEMA, epsilon=1.0).shares
+
+
+def test_a_draft_is_planned_as_if_declared_and_said_to_be_private():
+    columns = tuple(replace(column, source=Source.DATA) for column in SCHEMA)
+    draft = replace(SCHEMA, columns=columns, rows_source=Source.DATA)
+    planned = plan(draft, epsilon=1.0, mechanism="independent")
+    assert "refuses" in planned.notes[0]
+    assert "keep it to yourself" in planned.notes[0]
+    declared = plan(SCHEMA, epsilon=1.0, mechanism="independent")
+    assert counts(planned) == counts(declared)
+
+
+# --- what is left out, and what is refused --------------------------------------------------------
+
+
+def test_a_joint_over_the_limit_is_said():
+    recipe = Prism(regime=Causal(["a", "b", "d"]), joint_cells=20)
+    planned = plan(SCHEMA, epsilon=4.0, target="y", mechanism=recipe)
+    (said,) = (note for note in planned.notes if note.startswith("Left out"))
+    assert "120 cells" in said
+    whole = plan(SCHEMA, epsilon=4.0, target="y", parents=["a", "b", "d"])
+    assert not any(note.startswith("Left out") for note in whole.notes)
+
+
+def test_made_up_rows_contradict_nobody():
+    edges = [("a", "y"), ("y", "b")]
+    planned = plan(SCHEMA, epsilon=8.0, target="y", graph=edges)
+    assert not any(
+        "→" in note or "depend" in note.split("rows decide")[0] for note in planned.notes
+    )
+
+
+@pytest.mark.parametrize(
+    "choices",
+    [
+        {"target": "z"},
+        {"target": "y", "parameters": {"k": "9"}},
+        {"target": "y", "parents": ["nobody"]},
+        {"target": "y", "parents": ["y"]},
+        {"target": "y", "graph": [("a", "b"), ("b", "a")]},
+        {"target": "y", "graph": [("a", "b")], "parents": ["a"]},
+        {"mechanism": "prism"},
+        {"mechanism": "nothing"},
+        {"mechanism": "mst", "parameters": {"model_bytes": "10"}},
+        {"unit": "person:nobody:2"},
+        {"unit": "nobody"},
+        {"epsilon": 0.0},
+        {"delta": 0.0},
+        {"delta": 1e-4},
+    ],
+    ids=str,
+)
+def test_a_plan_is_refused_as_the_release_would_be(choices):
+    choices = {"epsilon": 1.0, **choices}
+    with pytest.raises((BadInput, UnknownColumn, PrivacyRefused, ModelTooLarge)) as planned:
+        plan(SCHEMA, **choices)
+    with pytest.raises(type(planned.value)) as real:
+        pipeline.synthesize(rows_of_somebody(SCHEMA, 100), schema=SCHEMA, **choices)
+    assert str(planned.value) == str(real.value)
+
+
+@pytest.mark.parametrize("rows", [0, -1, 2.5, True, ROWS + 1])
+def test_a_bound_that_makes_no_sense_is_refused(rows):
+    with pytest.raises(BadInput, match="bound"):
+        plan(SCHEMA, epsilon=1.0, rows=rows)
+
+
+def test_a_stated_bound_counts_like_one_of_the_schema():
+    with pytest.raises(PrivacyRefused, match="delta"):
+        plan(replace(SCHEMA, rows_bound=None), epsilon=1.0, delta=1e-6, rows=10**6)
+
+
+def test_a_plan_is_made_from_a_schema():
+    with pytest.raises(BadInput, match="schema"):
+        plan(None, epsilon=1.0)
+    dropped = Schema((Column(name="a", kind=Kind.UNKNOWN, role=Role.DROP),))
+    with pytest.raises(BadInput, match="nothing to plan"):
+        plan(dropped, epsilon=1.0)
+
+
+def test_a_table_of_one_column_can_be_planned():
+    planned = plan(Schema((listed("y", 2),)), epsilon=1.0, target="y")
+    assert [count.columns for count in counts(planned)] == [("y",)]
+
+
+# --- made-up rows ---------------------------------------------------------------------------------
+
+
+def test_made_up_rows_use_every_code_alike_and_are_the_same_each_time():
+    table = made_up_rows(SCHEMA, ROWS, Record())
+    assert table.equals(made_up_rows(SCHEMA, ROWS, Record()))
+    for name, codes in Encoding(SCHEMA).codes(table).items():
+        share = np.bincount(codes, minlength=SIZES[name]) / ROWS
+        assert np.abs(share - 1 / SIZES[name]).max() < 0.02
+
+
+def test_made_up_people_have_as_many_rows_as_may_count():
+    names = made_up_rows(SCHEMA, 9, Person("who", 3))["who"].to_pylist()
+    assert names == ["0"] * 3 + ["1"] * 3 + ["2"] * 3
+
+
+# --- the page -------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("width", [60, 80, 120])
+def test_the_page_shows_what_the_json_says(width, capsys, monkeypatch):
+    monkeypatch.setenv("COLUMNS", str(width))
+    page = plan_page(plan(OPEN, epsilon=1.0, target="y", rows=30_000))
+    show(json.loads(json.dumps(page)))
+    shown = capsys.readouterr().out
+    titles = ("Plan", "No row", "What", "The same")
+    lines = [line for line in shown.splitlines() if not line.startswith(titles)]
+    assert max(map(len, lines)) <= width
+    words = " ".join(shown.split())
+    for line in [*page["promise"], *(note for note in page["notes"])]:
+        assert " ".join(line.replace("- ", "").split()) in words.replace("- ", "")
+    for one in page["epsilons"]:
+        assert one["odds_at_most"] in words
+    assert "…" not in shown
+    assert "↓" in shown
+    assert "± rows" in words
+
+
+def test_the_page_tells_every_part_of_a_plan():
+    planned = plan(SCHEMA, epsilon=1.0, target="y")
+    page = plan_page(planned)
+    for item, told in zip(planned.items, page["bought"], strict=True):
+        assert told["share"] == item.share
+        assert [one["noise_rows"] for one in told["counts"]] == [c.noise for c in item.counts]
+        assert [one["noise_percent"] for one in told["counts"]] == [c.percent for c in item.counts]
+    renamed = {"budget", "open", "items", "size", "rehearsed"}
+    assert {field.name for field in fields(planned)} - renamed <= {*page}
