@@ -98,11 +98,12 @@ def show(page: dict[str, Any]) -> None:
     head("What it takes")
     for line in _sizes(page):
         say(line, "- ")
-    head("The same at other epsilons: scaled, and the noisiest table of each kind")
+    head("The same requests at other epsilons (noise scaled, not rehearsed again)")
     console.print(_epsilons(page))
     say(
         "Odds: how many times as large somebody's odds may become, whether one was in the table. "
-        "The requests are those above: with another epsilon a method may choose more or fewer."
+        "±, in rows: of each kind, the noisiest table in the line above with the largest share. "
+        "With another epsilon a method may choose more tables, or fewer."
     )
     if page["notes"]:
         head("Please note")
@@ -134,7 +135,7 @@ def _bought(page: dict[str, Any]) -> Table:
 def _epsilons(page: dict[str, Any]) -> Table:
     kinds = [*page["epsilons"][0]["noise_rows"]] if page["epsilons"] else []
     table = Table(box=SIMPLE_HEAD, pad_edge=False)
-    for title in ("ε", "odds × ≤ ↓", "ρ", *(f"{kind} ± rows ↓" for kind in kinds)):
+    for title in ("ε", "odds × ≤ ↓", "ρ", *(f"{kind} ± ↓" for kind in kinds)):
         table.add_column(title, justify="right")
     for one in page["epsilons"]:
         mark = "→ " if one["epsilon"] == page["epsilon"] else ""

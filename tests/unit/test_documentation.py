@@ -54,6 +54,21 @@ def test_the_quickstart_can_be_followed_word_for_word(tmp_path):
     assert not (tmp_path / "refused").exists()
 
 
+def test_the_methods_page_shows_what_a_plan_prints(tmp_path):
+    page = (ROOT / "docs" / "methods.md").read_text(encoding="utf-8")
+    command, block = page.split("    understudy plan ")[1].split("```")[:2]
+    assert in_shell("understudy demo", tmp_path).returncode == 0
+    printed = in_shell(f"understudy plan {command.strip()}", tmp_path).stdout.splitlines()
+
+    def words(line):  # columns of figures are as wide as their figures
+        return re.sub(r"[\d.,]*\d", "#", " ".join(line.split()))
+
+    lines = {words(line) for line in printed}
+    shown = [line for line in block.splitlines() if line.strip()]
+    assert len(shown) > 12
+    assert [line for line in shown if words(line) not in lines] == []
+
+
 def test_every_fact_of_a_column_is_documented():
 
     page = (ROOT / "docs" / "tables.md").read_text(encoding="utf-8")

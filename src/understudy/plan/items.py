@@ -93,9 +93,13 @@ def at_epsilons(
 ) -> Iterator[AtEpsilon]:
     """The same requests at other ε: noise goes as one over the root of ρ."""
     noisiest: dict[str, float] = {}
-    for count in (count for item in items for count in item.counts if count.width):
-        name = _WIDTHS[min(count.width, max(_WIDTHS))]
-        noisiest[name] = max(noisiest.get(name, 0.0), count.noise)
+    # What has the largest share is what the method cares for; so it comes last, and stays.
+    for item in sorted(items, key=lambda item: item.share):
+        by_width: dict[str, float] = {}
+        for count in (count for count in item.counts if count.width):
+            name = _WIDTHS[min(count.width, max(_WIDTHS))]
+            by_width[name] = max(by_width.get(name, 0.0), count.noise)
+        noisiest |= by_width
     for epsilon in sorted({*EPSILONS, budget.epsilon}):
         try:
             other = budget_for(epsilon, budget.delta, schema)

@@ -68,8 +68,8 @@ def about_choices(items: Sequence[Item]) -> Iterator[str]:
     """That real rows decide, where some do."""
     if any(count.columns is None for item in items for count in item.counts):
         yield (
-            "Which columns are measured together, real rows decide: made-up ones hold no "
-            "dependence. How many tables that are, how large, their noise, the size of the model "
+            "Where no columns are named, real rows decide which: made-up ones hold no dependence. "
+            "How many tables that are, how large, their noise, the size of the model "
             "and the time may come out otherwise; a method that goes on choosing takes longer "
             "where much depends on much."
         )

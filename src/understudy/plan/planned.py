@@ -64,7 +64,8 @@ class AtEpsilon:
     odds: str
     """By how much odds may change at most: e^ε, rounded up."""
     noise: Mapping[str, float]
-    """By kind of table, the noise of the noisiest, in rows: scaled from the one rehearsal."""
+    """By kind of table, in rows, scaled from the one rehearsal: the noisiest of that item which
+    has the largest share."""
     percent: Mapping[str, float]
     """The same, of all rows."""
 
