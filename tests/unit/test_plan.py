@@ -241,6 +241,14 @@ def test_a_joint_over_the_limit_is_said():
     assert not any(note.startswith("Left out") for note in whole.notes)
 
 
+def test_rare_codes_that_are_counted_together_are_said():
+    many = Schema((listed("a", 3000), listed("b", 3), listed("y", 2)), rows_bound=ROWS)
+    planned = plan(many, epsilon=1.0, target="y", parents=["a", "b"])
+    assert any(note.startswith("Codes too rare") for note in planned.notes)
+    few = plan(SCHEMA, epsilon=4.0, target="y", parents=["a", "b"])
+    assert not any(note.startswith("Codes too rare") for note in few.notes)
+
+
 def test_made_up_rows_contradict_nobody():
     edges = [("a", "y"), ("y", "b")]
     planned = plan(SCHEMA, epsilon=8.0, target="y", graph=edges)

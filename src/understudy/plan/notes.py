@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator, Sequence
 
+from understudy.domain import Domain
 from understudy.errors import listed
 from understudy.mechanisms.api import Limited, Mechanism, Model
 from understudy.plan.made_up_rows import ASSUMED
@@ -72,6 +73,17 @@ def about_choices(items: Sequence[Item]) -> Iterator[str]:
             "How many tables that are, how large, their noise, the size of the model "
             "and the time may come out otherwise; a method that goes on choosing takes longer "
             "where much depends on much."
+        )
+
+
+def about_merging(items: Sequence[Item], domain: Domain) -> Iterator[str]:
+    """That rare codes are counted together, where some were."""
+    named = [c for item in items for c in item.counts if c.columns is not None]
+    if any(c.cells < domain.size(c.columns or ()) for c in named):
+        yield (
+            "Codes too rare to tell from noise are counted together before columns are joined; "
+            "how many those are, real rows decide, and with it the cells and the noise of pairs "
+            "and wider tables."
         )
 
 

@@ -120,6 +120,7 @@ def plan(  # noqa: PLR0913 - each is a choice of its own, by name
             else notes.about_finding(facts, finding, found, count)
         ),
         *notes.about_choices(items),
+        *notes.about_merging(items, domain),
         *notes.left_out(chosen.recipe, model, facts.target),
     ]
     return Plan(
