@@ -39,12 +39,14 @@ class _Kind:
     """Whether it was clear before any row was asked which columns they are about."""
 
 
-def items_of(
+def items_of(  # noqa: PLR0913 - the last two by name
     entries: Sequence[Entry],
     opening: int,
     budget: Budget,
     rows: int,
+    *,
     cells: Callable[[Clique], int],
+    target: str | None,
 ) -> Iterator[Item]:
     """Requests by kind, in order; the first `opening` found facts out."""
     kinds, choices = [], 0
@@ -54,7 +56,7 @@ def items_of(
         wide = max(map(len, request["cliques"])) if door == "measure" and not found else 0
         named = door != "measure" or not choices
         kinds.append(
-            _Kind(purpose_of(entry, found=found), door, wide, place if found else 0, named)
+            _Kind(purpose_of(entry, target, found=found), door, wide, place if found else 0, named)
         )
         choices += door in {"select", "scores", "sum", "train"}
     runs = [
@@ -69,7 +71,7 @@ def items_of(
     for kind, run in runs:
         spent = sum((Fraction(cost(entry.event, budget.order)) for entry in run), Fraction(0))
         tables: tuple[Count, ...] = ()
-        if kind.purpose is Purpose.MEASURE and kind.door == "measure":
+        if kind.purpose in {Purpose.MEASURE, Purpose.TASK} and kind.door == "measure":
             tables = tuple(
                 one for entry in run for one in _counts(entry, rows, cells, named=kind.named)
             )

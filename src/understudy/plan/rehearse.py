@@ -110,7 +110,9 @@ def plan(  # noqa: PLR0913 - each is a choice of its own, by name
     def cells(clique: Clique) -> int:
         return measured[clique] if clique in measured else domain.size(clique)
 
-    items = tuple(items_of(entries, opening, chosen.budget, count, cells))
+    items = tuple(
+        items_of(entries, opening, chosen.budget, count, cells=cells, target=facts.target)
+    )
     said = [
         *notes.about_facts(chosen.schema),
         *notes.about_rows(count, made, stated=rows is not None or facts.rows_bound is not None),
