@@ -12,7 +12,7 @@ from understudy.report.svg import drawing, element
 
 _LEFT, _TOP, _WIDTH, _HEIGHT = 52.0, 16.0, 470.0, 270.0
 _LINE = 16.0
-_HUES = ("one", "two", "three", "four")
+_HUES = ("one", "two", "three", "four", "five")
 _DASHES = ("", "7 4", "2 4", "10 3 2 3")
 
 

@@ -12,10 +12,10 @@ _STYLE = (
     ".note{fill:#5b6675;font-size:12px}.halo{paint-order:stroke;stroke:#fff;stroke-width:4px}"
     ".axis{stroke:#d8dee6;fill:none}.rule{stroke:#1b2330;stroke-width:1.5;stroke-dasharray:6 4}"
     ".whisker{stroke-width:3;opacity:.55}.line{fill:none;stroke-width:2.5}"
-    ".one{fill:#20639b}.two{fill:#a8520f}.three{fill:#3a7d44}.four{fill:#7a5195}"
+    ".one{fill:#20639b}.two{fill:#a8520f}.three{fill:#3a7d44}.four{fill:#7a5195}.five{fill:#0b6e6e}"
     ".line.one,.whisker.one{stroke:#20639b}.line.two,.whisker.two{stroke:#a8520f}"
     ".line.three,.whisker.three{stroke:#3a7d44}.line.four,.whisker.four{stroke:#7a5195}"
-    ".line{fill:none}</style>"
+    ".line.five,.whisker.five{stroke:#0b6e6e}.line{fill:none}</style>"
 )
 _SCM = {
     "Causal": "PRISM-Causal (Opt)",
