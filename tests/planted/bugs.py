@@ -39,7 +39,7 @@ from understudy.privacy.noise import (
 )
 from understudy.privacy.row_maps import ClippedMoments, held_sum
 from understudy.privacy.score_book import ScoreBook
-from understudy.privacy.scores import L1Distance
+from understudy.privacy.scores import CountTV, L1Distance
 from understudy.privacy.table import PrivateTable
 from understudy.privacy.unit import Person, Replacement
 from understudy.privacy.weights import UNIT
@@ -92,6 +92,16 @@ def squared_distance(patch):
         return Fraction(self.scale) * Fraction(float((off**2).sum())) + Fraction(self.offset)
 
     patch.setattr(L1Distance, "score", score)
+
+
+def noise_of_one_score(patch):
+    whole = prices.scores_price
+    everywhere(patch, whole, lambda _, **how: whole(1, **how))
+
+
+def parts_counted_as_one_table(patch):
+    whole = CountTV.sensitivity
+    patch.setattr(CountTV, "sensitivity", lambda self, *rest: whole(replace(self, given=()), *rest))
 
 
 def exact_total(patch, *, weighted):
@@ -470,6 +480,22 @@ BUGS = (
         squared_distance,
         f"{_PRIVACY}test_scores.py::"
         "test_an_l1_distance_moves_as_far_as_its_sensitivity_and_no_further[shape0-8]",
+    ),
+    PlantedBug(
+        "scores not multiplied by √m",
+        "Several noisy scores together get the noise of a single one.",
+        noise_of_one_score,
+        f"{_PRIVACY}test_scores.py::"
+        "test_noisy_scores_are_paid_for_by_the_largest_sensitivity_and_their_number"
+        "[plain-one record, added or removed]",
+    ),
+    PlantedBug(
+        "parts of a table as one",
+        "A record that is replaced may leave one part of a table and come into another; it is paid "
+        "for as if it stayed.",
+        parts_counted_as_one_table,
+        f"{_PRIVACY}test_scores.py::test_a_record_that_changes_its_part_moves_a_count_tv_given_"
+        "others_by_nearly_four",
     ),
     PlantedBug(
         "exact n used",
