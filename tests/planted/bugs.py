@@ -104,6 +104,20 @@ def parts_counted_as_one_table(patch):
     patch.setattr(CountTV, "sensitivity", lambda self, *rest: whole(replace(self, given=()), *rest))
 
 
+def chi_square_score(patch):
+    # n · min(χ²/n, 1) with a sensitivity of 2 is χ²/n with one of 2/n.
+    def score(self, counts, weights):
+        del weights
+        joint = counts.reshape(-1, *counts.shape[-2:]).sum(axis=0).astype(np.float64)
+        total = joint.sum()
+        expected = np.outer(joint.sum(1), joint.sum(0)) / max(total, 1)
+        there = expected > 0
+        off = (np.square(joint - expected)[there] / expected[there]).sum()
+        return Fraction(float(min(off, total)))
+
+    patch.setattr(CountTV, "score", score)
+
+
 def exact_total(patch, *, weighted):
     whole = Ledger.measure
 
@@ -482,6 +496,13 @@ BUGS = (
         "test_an_l1_distance_moves_as_far_as_its_sensitivity_and_no_further[shape0-8]",
     ),
     PlantedBug(
+        "Δ=O(1/n) for χ²",
+        "Candidates are ranked by χ²/n, as if one record moved that by no more than 2/n.",
+        chi_square_score,
+        f"{_PRIVACY}test_scores.py::"
+        "test_a_count_tv_never_moves_further_than_its_sensitivity[shape0-8]",
+    ),
+    PlantedBug(
         "scores not multiplied by √m",
         "Several noisy scores together get the noise of a single one.",
         noise_of_one_score,
@@ -738,7 +759,6 @@ BUGS = (
 )
 
 LATER = {
-    "Δ=O(1/n) for χ²": "PRISM, which ranks by a chi-square score",
     "percentile threshold from data": "REPS, which tells outliers by a threshold",
     "MI bits/nats": "a score by mutual information",
     "γ tuned on data": "REPS, which turns risk into weights",  # noqa: RUF001 - a letter of the paper
