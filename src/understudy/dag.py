@@ -14,12 +14,14 @@ from understudy.errors import BadInput, UnknownColumn, listed
 Edge = tuple[str, str]
 
 _LARGEST_FILE = 2**24
-_COMMENT = re.compile(r"//[^\n]*|/\*.*?\*/|^\s*#[^\n]*", re.DOTALL | re.MULTILINE)
-# A quoted name, an arrow, a mark, or a bare name; attributes in brackets are passed over.
 _TOKEN = re.compile(
-    r'"((?:[^"\\]|\\.)*)"|(->|--|[{};,=])|\[(?:[^\]"]|"(?:[^"\\]|\\.)*")*\]|([^\s{};,=\[\]"]+?)(?=->|--|[\s{};,=\[\]"]|$)'
+    r'"(?P<quoted>(?:[^"\\]|\\.)*)"'  # a name that may hold anything
+    r"|(?P<aside>\s+|//[^\n]*|/\*.*?\*/)"
+    r'|(?P<drawn>\[(?:[^\]"]|"(?:[^"\\]|\\.)*")*\])'  # attributes, for drawing
+    r"|(?P<mark>->|--|[{};,=])"
+    r"|(?P<bare>[^\W]+)",
+    re.DOTALL,
 )
-_SETTINGS = {"graph", "node", "edge"}
 
 
 @dataclass(frozen=True)
@@ -36,6 +38,9 @@ class Dag:
     edges: tuple[Edge, ...]
 
     def __init__(self, edges: Iterable[Sequence[str]]) -> None:
+        if isinstance(edges, str) or not isinstance(edges, Iterable):
+            msg = f"A graph is a list of edges, from causes to effects; not {edges!r}."
+            raise BadInput(msg)
         object.__setattr__(self, "edges", tuple(dict.fromkeys(_edge(one) for one in edges)))
         if not self.edges:
             msg = "A graph needs at least one edge, from a cause to an effect."
@@ -140,7 +145,7 @@ def read_dag(path: Path) -> Dag:
         if path.stat().st_size > _LARGEST_FILE:
             msg = f"{path} is too large for a graph of columns."
             raise BadInput(msg)
-        text = path.read_text("utf-8")
+        text = path.read_text("utf-8-sig")
     except (OSError, UnicodeDecodeError):
         msg = f"Cannot read a graph from {path}."
         raise BadInput(msg) from None
@@ -163,34 +168,82 @@ def _json_edges(path: Path, text: str) -> list[Sequence[str]]:
 
 
 def _dot_edges(path: Path, text: str) -> Iterator[Edge]:
-    """The edges of a digraph in DOT; chains such as a -> b -> c count, what is drawn does not."""
-    tokens = [
-        (quoted.replace('\\"', '"') if mark == bare == "" else bare, mark)
-        for quoted, mark, bare in _TOKEN.findall(_COMMENT.sub(" ", text))
-    ]
-    words = [word for word, mark in tokens if not mark and word]
-    if "digraph" not in words[:2]:
+    """The edges of a digraph in DOT; what is drawn, and how, is passed over.
+
+    Chains such as a -> b -> c count, and groups such as a -> {b c}. What is neither is refused: an
+    edge that went missing would be a wrong graph.
+    """
+    tokens = list(_tokens(path, text))
+    heads = [word.lower() for word, is_name in tokens[:2] if is_name]
+    if "digraph" not in heads:
         msg = (
             f"{path} is no directed graph in DOT, and no JSON. Write digraph {{ cause -> effect }}."
         )
         raise BadInput(msg)
-    cause, arrow = "", False
-    for word, mark in tokens:
-        if mark == "--":
+    before: list[str] = []
+    after: list[str] | None = None
+    place = tokens.index(("{", False)) + 1 if ("{", False) in tokens else len(tokens)
+    while place < len(tokens):
+        word, is_name = tokens[place]
+        place += 1
+        if is_name or word == "{":
+            names = [word]
+            if not is_name:
+                names, place = _group(path, tokens, place)
+            if after is not None:
+                yield from ((cause, effect) for cause in before for effect in names)
+            before, after = names, None
+        elif word == "->" and before and after is None:
+            after = []
+        elif word == "--":
             msg = f"{path} has an edge without a direction; write cause -> effect."
             raise BadInput(msg)
-        if mark == "->":
-            arrow = True
-        elif mark:
-            cause, arrow = "", False
-        elif word:
-            if arrow and cause:
-                yield cause, word
-            cause, arrow = word, False
+        elif word == "->" or after is not None:
+            raise BadInput(_unreadable(path, "an arrow that does not join two names"))
+        else:
+            before = []
 
 
-def _edge(edge: Sequence[str]) -> Edge:
-    plain = [edge] if isinstance(edge, str) else [*edge]
+def _group(path: Path, tokens: Sequence[tuple[str, bool]], place: int) -> tuple[list[str], int]:
+    """The names of a group that was opened, and the place behind it."""
+    names: list[str] = []
+    while place < len(tokens):
+        word, is_name = tokens[place]
+        place += 1
+        if is_name:
+            names.append(word)
+        elif word == "}":
+            return names, place
+        elif word not in {";", ","}:
+            break
+    raise BadInput(_unreadable(path, "a group in braces with more than names in it"))
+
+
+def _tokens(path: Path, text: str) -> Iterator[tuple[str, bool]]:
+    """Names and marks, and which of them are names."""
+    place = 0
+    while place < len(text):
+        if text[place] == "#" and not text[:place].rpartition("\n")[2].strip():
+            place = (text.find("\n", place) + 1) or len(text)  # a line of its own
+            continue
+        match = _TOKEN.match(text, place)
+        if match is None:
+            raise BadInput(_unreadable(path, f"a {text[place]!r} where there should be none"))
+        place = match.end()
+        if match["quoted"] is not None:
+            yield re.sub(r"\\(.)", r"\1", match["quoted"]), True
+        elif match["bare"] is not None:
+            yield match["bare"], True
+        elif match["mark"] is not None:
+            yield match["mark"], False
+
+
+def _unreadable(path: Path, what: str) -> str:
+    return f'{path} holds {what}. Write cause -> effect; odd names in quotes: "km/h" -> speed.'
+
+
+def _edge(edge: Any) -> Edge:  # noqa: ANN401 - whatever a file holds
+    plain = [*edge] if isinstance(edge, list | tuple) else [edge]
     if len(plain) != 2 or not all(isinstance(name, str) and name for name in plain):  # noqa: PLR2004
         msg = f"An edge is a pair of column names, cause and effect; not {edge!r}."
         raise BadInput(msg)

@@ -2,9 +2,10 @@
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from math import isfinite
 
 from understudy.errors import BadInput, UnknownColumn
+
+_LEAST, _MOST = 1e-6, 1e6
 
 
 @dataclass(frozen=True)
@@ -21,8 +22,8 @@ class Weights:
         entries = weights.entries if isinstance(weights, Weights) else tuple(dict(weights).items())
         for name, weight in entries:
             real = isinstance(weight, int | float) and not isinstance(weight, bool)
-            if not (real and isfinite(weight) and weight > 0):
-                msg = f"The weight of {name!r} is {weight}; give a number above 0, such as 1."
+            if not (real and _LEAST <= weight <= _MOST):
+                msg = f"The weight of {name!r} is {weight}; give one from {_LEAST:g} to {_MOST:g}."
                 raise BadInput(msg)
         object.__setattr__(self, "entries", tuple((name, float(w)) for name, w in entries))
 

@@ -42,8 +42,8 @@ from understudy.schema_files import read_schema, schema_from_toml
 
 HEAVY = ("numpy", "pyarrow", "pandas", "ibis", "duckdb", "rich", "opendp", "dp_accounting")
 COMMANDS = (
-    *("demo", "schema", "plan", "synthesize", "evaluate", "compare", "methods", "budget"),
-    *("audit", "verify"),
+    *("demo", "schema", "plan", "synthesize", "evaluate", "compare", "reproduce", "methods"),
+    *("budget", "audit", "verify"),
 )
 PROGRAM = Path(sys.executable).with_name("understudy")
 

@@ -117,6 +117,28 @@ def test_graphs_are_read_from_dot_and_json(tmp_path, text):
     assert {*Dag.of(str(path)).edges} == {*SICK.edges}
 
 
+@pytest.mark.parametrize(
+    ("text", "edges"),
+    [
+        ("digraph { a -> {b c}; d -> y }", {("a", "b"), ("a", "c"), ("d", "y")}),
+        ("digraph { {a; b} -> y -> z }", {("a", "y"), ("b", "y"), ("y", "z")}),
+        ('DiGraph { "km//h" -> y\n b -> y }', {("km//h", "y"), ("b", "y")}),
+        ("\ufeffdigraph { größe -> y }", {("größe", "y")}),
+        ('digraph { "a\\\\b" -> y [label="x -> z"] }', {("a\\b", "y")}),
+    ],
+)
+def test_no_edge_goes_missing(tmp_path, text, edges):
+    path = tmp_path / "graph.dot"
+    path.write_text(text, encoding="utf-8")
+    assert {*read_dag(path).edges} == edges
+
+
+@pytest.mark.parametrize("given_graph", ["ab", 5])
+def test_what_is_no_list_of_edges_is_refused(given_graph):
+    with pytest.raises(BadInput, match="A graph is a list of edges"):
+        Dag(given_graph)
+
+
 def test_quoted_names_may_hold_anything(tmp_path):
     path = tmp_path / "graph.dot"
     path.write_text('digraph { "hours per week" -> "it\\"s; -> {odd}" }')
@@ -134,6 +156,15 @@ def test_quoted_names_may_hold_anything(tmp_path):
         ("[1, 2", "no list of edges"),
         ("[[1, 2]]", "An edge is a pair"),
         ("", "no directed graph"),
+        ("digraph { a -> b; -> c }", "does not join two names"),
+        ("digraph { a -> ; b }", "does not join two names"),
+        ("digraph { a -> b -> }", "does not join two names"),
+        ("digraph { km/h -> y }", "a '/' where there should be none"),
+        ("digraph { a -> {b -> c} }", "more than names in it"),
+        ("digraph { a -> b # note c -> d\n }", "a '#' where there should be none"),
+        ("[1, 2]", "An edge is a pair"),
+        ('{"edges": [null]}', "An edge is a pair"),
+        ('{"edges": [{"source": "a", "target": "b"}]}', "An edge is a pair"),
     ],
 )
 def test_other_files_are_refused(tmp_path, text, message):

@@ -33,7 +33,7 @@ def reproduce(  # noqa: PLR0913 - one per option
     jobs: Annotated[int, typer.Option(metavar="J", help="Trials that are run at a time.")] = 1,
     as_json: AsJson = False,
 ) -> None:
-    """Run the experiments of a paper, and write ours beside what it prints.
+    """Repeat a paper's experiments: ours beside the print.
 
     Tables that the paper invents are invented anew; others are read from --data, and left out
     without it. Nothing here is private: these are public benchmarks.
@@ -51,6 +51,7 @@ def reproduce(  # noqa: PLR0913 - one per option
         check_writable(out)
     words = ["understudy reproduce", paper, *(["--quick"] if quick else [])]
     words += ["--data DIR"] if data is not None else []
+    words += ["--out FILE"] if out is not None else []
     words += [f"--jobs {jobs}"] if jobs > 1 else []
     with told_steps(quiet=as_json) as tell:
         made = run(QUICK if quick else WHOLE, data, command=" ".join(words), jobs=jobs, tell=tell)

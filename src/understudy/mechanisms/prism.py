@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from fractions import Fraction
 from itertools import combinations
-from math import inf
+from math import inf, prod
 from typing import ClassVar
 
 import numpy as np
@@ -22,6 +22,7 @@ from understudy.knowledge import Allowed, anything
 from understudy.mechanisms.api import Model
 from understudy.mechanisms.parameters import check_number, check_whole
 from understudy.model.bayes_net import BayesNet, Family
+from understudy.model.counts import combined
 from understudy.model.estimate import (
     MODEL_BYTES,
     Stopping,
@@ -32,11 +33,11 @@ from understudy.model.product import ProductModel
 from understudy.privacy.answers import Measurement
 from understudy.privacy.ledger import Ledger
 from understudy.privacy.scores import L1Distance
-from understudy.select.contradicted import contradictions
+from understudy.select.contradicted import Margin, contradictions
 from understudy.select.features import FeatureSearch
 from understudy.select.interactions import affordable, strongest_interactions, useful_cells
 from understudy.select.rare import Columns, from_independent
-from understudy.select.regimes import Predictive, Regime
+from understudy.select.regimes import REGIMES, Predictive, Regime
 from understudy.select.room import Room
 from understudy.select.tree import private_forest, tied
 from understudy.workload import Weights
@@ -84,7 +85,10 @@ class Prism:
     importance: Weights = field(default_factory=Weights)
     """Public weights of features, where some matter more."""
     weighted: bool = False
-    """Whether pairs and triples are weighed by noisy scores, which cost half of a choice."""
+    """Whether triples, and pairs of features that were chosen, are weighed by noisy scores.
+
+    These cost half of what the choice would have.
+    """
     allocation: Allocation = Allocation.OPTIMAL
     """How each pool is split over its marginals."""
     backend: Backend = Backend.GRAPHICAL
@@ -122,6 +126,10 @@ class Prism:
                 known = listed(kind) if issubclass(kind, StrEnum) else "weights by column"
                 msg = f"{name} is {getattr(self, name)!r}; give {known}."
                 raise BadInput(msg) from None
+        regimes = self.regime.values() if isinstance(self.regime, Mapping) else [self.regime]
+        if not all(isinstance(one, REGIMES) for one in regimes):
+            msg = f"regime is {self.regime!r}; give Causal(…), Graphical(…) or Predictive(…)."
+            raise BadInput(msg)
         if self.backend is Backend.NAIVE_BAYES and self.also.entries:
             msg = "Naive Bayes predicts one target; leave out the others, or the back-end."
             raise BadInput(msg)
@@ -189,13 +197,13 @@ class Prism:
             alone += _measured(self, ledger, ones, ledger.rest())
             return ProductModel.of(domain, alone)
         # MEASURE: pairs with the target
-        plan = _wide(self, room, features, list(pairs), task * _WIDE) if pairs else _Wide()
+        plan = _wide(self, room, features, pairs, task * _WIDE) if pairs else _Wide()
         if not plan.triples:
             task, choosing = task + choosing, Fraction(0)
         wide = task * _WIDE if plan.joints or plan.triples else Fraction(0)
         measured_pairs = _measured(self, room.merged, pairs, task - wide)
         # SELECT and MEASURE: what they do not explain
-        weights = {joint: float(len(joint) - 1) for joint in plan.joints}
+        weights = dict(plan.joints)
         if plan.triples:
             known_pairs = [*columns.measurements, *measured_pairs]
             weights |= _triples(self, room, known_pairs, plan, choosing=choosing, wide=wide)
@@ -224,30 +232,48 @@ class Prism:
     def remarks(self, model: Model, target: str | None) -> tuple[str, ...]:
         """What a person should know: what was left out, and what the measurements contradict."""
         found = [*self.left_out(model, target)]
+        margins = _margins(model)
         for name in self.targets(target):
-            found += contradictions(model.measurements, self.regime_of(name), name)
+            regime = self.regime_of(name)
+            told = {n for one in model.measurements if name in one.clique for n in one.clique}
+            if regime.bounded and {*model.domain.names} - told:
+                found.append(
+                    f"Whether {name} depends on other columns than the stated ones was not looked "
+                    "at: what was stated is taken for true. Where that is wrong, models miss what "
+                    "the others say; a release in which features are chosen would show it."
+                )
+            found += contradictions(model.measurements, margins, regime, name)
         return tuple(dict.fromkeys(found))
 
     def left_out(self, model: Model, target: str | None) -> tuple[str, ...]:
         """Features that were not measured all together: too large a table, or lost in noise."""
-        told = [one.clique for one in model.measurements]
         found = []
+        sizes: dict[str, int] = {}
+        for one in model.measurements:  # those in merged codes come last
+            sizes |= zip(one.clique, one.values.shape, strict=True)
         for name in self.targets(target):
-            near = dict.fromkeys(n for clique in told if name in clique for n in clique)
-            lost = [n for n in self.regime_of(name).known_features(name) or () if n not in near]
+            told = [one.clique for one in model.measurements if name in one.clique]
+            lost = [
+                feature
+                for feature in self.regime_of(name).known_features(name) or ()
+                if not any(feature in clique for clique in told)
+            ]
             if lost:
                 found.append(
                     f"{listed(lost)} could not be measured together with {name}, for the table "
                     "would be too large or is not allowed. State fewer categories or bins."
                 )
-            together = model.domain.canonical(tuple(near)) if near else ()
-            whole = any({*together} <= {*clique} for clique in told)
+            # Where there are wide tables, pairs may be the tree's as well.
+            wide = [clique for clique in told if len(clique) > _PAIR] or told
+            together = {n for clique in wide for n in clique}
+            cells = prod(sizes[n] for n in together)
+            whole = any(together <= {*clique} for clique in told)
             if self.backend is Backend.GRAPHICAL and len(together) > _PAIR and not whole:
                 found.append(
                     f"The {len(together) - 1} columns that were measured with {name} are not "
-                    f"measured all together: a table of {model.domain.size(together):,} cells is "
-                    "beyond the limits, or beyond what stands out of the noise. What several of "
-                    "them do together is known from pairs and triples alone."
+                    f"measured all together: a table of {cells:,} cells is beyond the limits, or "
+                    "beyond what stands out of the noise. What several of them do together is "
+                    "known from smaller tables alone."
                 )
         return tuple(found)
 
@@ -256,10 +282,10 @@ class Prism:
 class _Wide:
     """What to measure beyond pairs."""
 
-    joints: Sequence[Clique] = ()
-    """Targets with all of their features."""
-    triples: Sequence[Clique] = ()
-    """Two features and their target, to choose from."""
+    joints: Mapping[Clique, float] = field(default_factory=dict)
+    """Targets with all of their features, with weights: of each pair in it, its own."""
+    triples: Mapping[Clique, float] = field(default_factory=dict)
+    """Two features and their target, to choose from; with the mean weight of their pairs."""
     number: int = 0
     """How many to choose."""
 
@@ -323,31 +349,39 @@ def _wide(
     recipe: Prism,
     room: Room,
     features: Mapping[str, Sequence[str]],
-    pairs: Sequence[Clique],
+    pairs: Mapping[Clique, float],
     rho: Fraction,
 ) -> _Wide:
     """Targets with all of their features, where that is small; else triples to choose from."""
     ledger, domain, rows = room.merged, room.merged.domain, room.columns.total
     most = useful_cells(ledger, rows, rho / len(features), recipe.usefulness)
-    joints: list[Clique] = []
-    triples: dict[Clique, int] = {}
+    joints: dict[Clique, float] = {}
+    triples: dict[Clique, float] = {}
     for target, names in features.items():
-        joint = domain.canonical((*names, target))
+        weight = {n: pairs.get(domain.canonical((n, target)), 0.0) for n in names}
+        measured_names = [n for n in names if weight[n]]
+        joint = domain.canonical((*measured_names, target))
         small = len(joint) > _PAIR and domain.size(joint) <= min(recipe.joint_cells, most)
         if small and room.fits(joint, [*pairs, *joints]):
-            joints.append(joint)
+            joints[joint] = sum(weight.values())
             continue
-        twos = [domain.canonical((*two, target)) for two in combinations(names, 2)]
+        twos = {
+            domain.canonical((a, b, target)): (weight[a] + weight[b]) / 2
+            for a, b in combinations(measured_names, 2)
+        }
         for triple in room.fitting(twos, [*pairs, *joints]):
-            triples[triple] = domain.size(triple)
+            triples[triple] = max(triples.get(triple, 0.0), twos[triple])
+    triples = {clique: weight for clique, weight in triples.items() if clique not in joints}
     left = rho * (len(features) - len(joints)) / len(features)
-    number = affordable(
-        list(triples.values()),
-        lambda tables: useful_cells(ledger, rows, left / tables, recipe.usefulness),
-        most=recipe.triples,
-    )
-    cells = useful_cells(ledger, rows, left / number, recipe.usefulness) if number else 0
-    return _Wide(joints, [t for t, size in triples.items() if size <= cells], number)
+
+    def useful(tables: int) -> float:
+        return useful_cells(ledger, rows, left / tables, recipe.usefulness)
+
+    sizes = [domain.size(triple) for triple in triples]
+    number = affordable(sizes, useful, most=recipe.triples) if left else 0
+    cells = useful(number) if number else 0
+    fine = {clique: weight for clique, weight in triples.items() if domain.size(clique) <= cells}
+    return _Wide(joints, fine, number)
 
 
 def _triples(  # noqa: PLR0913 - the last two by name
@@ -374,7 +408,10 @@ def _triples(  # noqa: PLR0913 - the last two by name
     weights = [1.0] * len(chosen)
     if scoring and chosen:
         weights = _as_weights(merged.scores(chosen, rho=scoring).values)
-    return {one.clique: weight for one, weight in zip(chosen, weights, strict=True)}
+    return {
+        one.clique: weight * plan.triples[one.clique]
+        for one, weight in zip(chosen, weights, strict=True)
+    }
 
 
 def _background(
@@ -393,6 +430,34 @@ def _background(
         if part[pair[0]] != part[pair[1]] and not closed & {*pair}
     ]
     return [from_independent(room.columns, pair) for pair in room.fitting(loose, pairs)]
+
+
+def _margins(model: Model) -> dict[str, Margin]:
+    """Each column by itself, in the codes that its pairs were counted in, and how sure that is."""
+    merged = model if isinstance(model, MergedModel) else None
+    found = {}
+    for name, size in model.domain.sizes.items():
+        told = [one for one in model.measurements if one.clique == (name,)]
+        if merged is None or not told:
+            # Off the largest table that holds it, where nothing else was measured of it.
+            told = told or [one for one in model.measurements if name in one.clique]
+            values, variance = combined(_summed(one, name) for one in told)
+            found[name] = Margin(np.maximum(values, 0.0), variance)
+            continue
+        counts = merged.coarse.marginal((name,))
+        _, variance = combined(told)
+        # Groups keep the codes' order but for the last, which holds all rare ones.
+        each = np.full(len(counts), float(np.median(variance)))
+        each[-1] *= size - len(counts) + 1
+        found[name] = Margin(counts, each)
+    return found
+
+
+def _summed(one: Measurement, name: str) -> Measurement:
+    """What a table tells of one of its columns."""
+    others = tuple(place for place, other in enumerate(one.clique) if other != name)
+    spread = np.broadcast_to(np.square(one.scale), one.values.shape).sum(axis=others)
+    return Measurement((name,), one.values.sum(axis=others), np.sqrt(spread))
 
 
 def _as_weights(scores: NDArray[np.float64]) -> list[float]:
@@ -414,8 +479,16 @@ def _naive_bayes(
     (target,) = recipe.targets(ledger.schema.target)
     regime = recipe.regime_of(target)
     stated = regime.known_features(target)
+    possible = [
+        name
+        for name in domain.names
+        if name != target
+        and domain.size((name, target)) <= ledger.most_cells
+        and allowed([domain.canonical((name, target))])
+    ]
     # MEASURE: single columns
-    ones = [(name,) for name in domain.names if stated is None or name not in stated]
+    paired = {*(stated or ())} & {*possible}
+    ones = [(name,) for name in domain.names if name not in paired]
     alone = [*known, *_measured(recipe, ledger, ones, whole * _BACKGROUND)]
     task = whole * (1 - _BACKGROUND)
     # SELECT: the features
@@ -426,12 +499,12 @@ def _naive_bayes(
         features, spent = _features(recipe, room, target, whole * share, task)
         task -= spent
     else:
-        features = {name: recipe.importance[name] for name in stated}
+        features = {name: recipe.importance[name] for name in stated if name in paired}
     # MEASURE: pairs with the target
     pairs: dict[Clique, float] = {}
     for name, weight in features.items():
         pair = domain.canonical((name, target))
-        if domain.size(pair) <= ledger.most_cells and allowed([*pairs, pair]):
+        if stated is not None or allowed([*pairs, pair]):
             pairs[pair] = weight
     measured_pairs = _measured(recipe, ledger, pairs, task)
     # FIT

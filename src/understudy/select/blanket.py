@@ -42,7 +42,9 @@ def _given(search: FeatureSearch, name: str, others: Sequence[str]) -> CountTV:
     """How far a candidate is from independent of the target, given others, beyond chance."""
     given: Clique = ()
     for other in others:
-        if _cells(search, (*given, other, name)) * _ROWS_PER_CELL <= search.columns.total:
+        wider = (*given, other, name, search.target)
+        rows_enough = search.merged.domain.size(wider) * _ROWS_PER_CELL <= search.columns.total
+        if rows_enough and search.ledger.domain.size(wider) <= search.ledger.most_cells:
             given = (*given, other)
     # Counts scatter by their roots: half of that, added up over cells, is chance alone.
     roots = 1.0
@@ -50,7 +52,3 @@ def _given(search: FeatureSearch, name: str, others: Sequence[str]) -> CountTV:
         roots *= float(np.sqrt(search.columns.merged_counts(column) / search.columns.total).sum())
     chance = sqrt(search.columns.total * 2 / pi) * roots / 2
     return CountTV((name,), (search.target,), given, offset=-chance)
-
-
-def _cells(search: FeatureSearch, names: Sequence[str]) -> int:
-    return search.merged.domain.size((*names, search.target))

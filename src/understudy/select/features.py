@@ -1,6 +1,5 @@
 """Columns that tell about a target, chosen with noise."""
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 
@@ -59,16 +58,19 @@ def by_association(search: FeatureSearch, count: int, *, each: Fraction) -> list
 
 def by_coefficients(search: FeatureSearch, count: int) -> list[str]:
     """The candidates that a noisy linear fit uses most."""
-    names = search.candidates
-    counts = search.columns.counts
-    inputs = {name: np.eye(len(counts[name])) / np.sqrt(len(names)) for name in names}
+    names, columns = search.candidates, search.columns
+    counts = {name: columns.merged_counts(name) for name in names}
+    groups = {name: columns.groups.get(name, range(len(counts[name]))) for name in names}
+    inputs = {
+        name: np.eye(len(counts[name]))[list(groups[name])] / np.sqrt(len(names)) for name in names
+    }
     loss, target = _target(search)
     fitted = search.ledger.train(
         Training(
             inputs,
             search.target,
             target,
-            rows=search.columns.total,
+            rows=columns.total,
             loss=loss,
             steps=_STEPS,
             learning_rate=_LEARNING_RATE * len(names),
@@ -89,17 +91,18 @@ def _target(search: FeatureSearch) -> tuple[Loss, NDArray[np.float64]]:
     places = np.arange(len(counts), dtype=np.float64)
     if search.ledger.schema[search.target].kind not in _NUMBERS:
         return Loss.LOGISTIC, places
-    mean = places @ counts / counts.sum()
-    spread = np.sqrt(np.square(places - mean) @ counts / counts.sum())
-    return Loss.SQUARED, (places - mean) / max(float(spread), 1e-9)
+    missing = search.ledger.encoding.cells[search.target].missing
+    known = np.where(np.arange(len(counts)) == missing, 0.0, counts)
+    rows = max(float(known.sum()), 1.0)
+    mean = places @ known / rows
+    spread = np.sqrt(np.square(places - mean) @ known / rows)
+    scaled = (places - mean) / max(float(spread), 1e-9)
+    if missing is not None and len(counts) > 1:
+        scaled[missing] = np.nan  # such rows are left out
+    return Loss.SQUARED, scaled
 
 
 def _spread(coefficients: NDArray[np.float64], counts: NDArray[np.float64]) -> float:
     """How much a column moves the prediction, over its rows."""
     shares = counts / counts.sum()
     return float(np.sqrt((shares @ np.square(coefficients - shares @ coefficients)).sum()))
-
-
-def first_of(names: Sequence[str], wanted: int, usual: int) -> int:
-    """How many to choose: as many as wanted, or the usual number, but no more than there are."""
-    return wanted or min(usual, len(names))

@@ -1,6 +1,6 @@
 """Tables of a target with several features: which of them are worth their noise."""
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from fractions import Fraction
 
 from understudy.domain import Clique
@@ -34,7 +34,7 @@ def affordable(sizes: Sequence[int], useful: Callable[[int], float], *, most: in
 def strongest_interactions(  # noqa: PLR0913 - the last four by name
     ledger: Ledger,
     model: GraphicalModel,
-    candidates: Iterable[Clique],
+    candidates: Mapping[Clique, float],
     *,
     number: int,
     each: Fraction,
@@ -43,15 +43,17 @@ def strongest_interactions(  # noqa: PLR0913 - the last four by name
 ) -> list[L1Distance]:
     """So many tables that a model without them gets most wrong, drawn one after the other.
 
-    Of features that are independent given the target the model knows all there is.
+    Each counts by its weight. Of features that are independent given the target, the model knows
+    all there is.
     """
     left = [
         L1Distance(
             clique,
             model.marginal(clique),
-            offset=-MEAN_NOISE * scale * ledger.domain.size(clique),
+            scale=weight,
+            offset=-weight * MEAN_NOISE * scale * ledger.domain.size(clique),
         )
-        for clique in candidates
+        for clique, weight in candidates.items()
     ]
     chosen: list[L1Distance] = []
     while len(chosen) < number:

@@ -13,7 +13,6 @@ from understudy.select.features import (
     FeatureSearch,
     by_association,
     by_coefficients,
-    first_of,
 )
 
 _USUAL = 8
@@ -232,7 +231,7 @@ class Predictive(_Unstated):
 
     def features(self, search: FeatureSearch, allocation: Allocation) -> Sequence[str]:
         """Those that tell most."""
-        count = first_of(search.candidates, min(self.k, len(search.candidates)), _USUAL)
+        count = min(self.k or _USUAL, len(search.candidates))
         if count == len(search.candidates):
             return search.candidates
         if self.by is By.COEFFICIENTS:
@@ -242,6 +241,9 @@ class Predictive(_Unstated):
 
     def __str__(self) -> str:
         return f"predictive: {self.k or f'up to {_USUAL}'} features by {self.by}"
+
+
+REGIMES = (Causal, Graphical, LearnedBlanket, Predictive)
 
 
 def _check_number(value: object, least: int) -> None:

@@ -108,7 +108,7 @@ def test_parameters_are_read_as_numbers_of_their_kind(name, parameters, expected
         ("prism", {"weighted": "yes"}, "weighted=yes: give true or false"),
         ("prism", {"allocation": "fair"}, "allocation=fair: give one of uniform, optimal"),
         ("prism", {"also": "b:much"}, "'b:much': write a column and its weight"),
-        ("prism", {"also": "b:-1"}, "The weight of 'b' is -1.0"),
+        ("prism", {"also": "b:-1"}, "The weight of 'b' is -1.0; give one from"),
         ("mst", {"rarity": "much"}, "rarity=much: give a number, such as rarity=3.0"),
         ("mst", {"model_bytes": "32M"}, "model_bytes=32M: give a whole number"),
     ],

@@ -190,7 +190,7 @@ def test_a_joint_over_the_limit_is_left_out_and_that_is_said():
     (said,) = (one for one in recipe.remarks(model, "y") if "together" in one)
     assert "36 cells" in said
     whole = Prism(regime=Causal(["a", "b", "s"]))
-    assert not whole.remarks(whole.fit(opened(epsilon=10.0)), "y")
+    assert not whole.left_out(whole.fit(opened(epsilon=10.0)), "y")
 
 
 def test_triples_are_those_that_pairs_do_not_explain():
@@ -266,7 +266,8 @@ def test_a_wrong_graph_is_not_silent():
     assert [one for one in said if "y depends on n" in one]
     assert not [one for one in said if "y depends on a" in one]
     right = Prism(regime=Graphical(GRAPH))
-    assert not right.remarks(right.fit(opened(epsilon=4.0)), "y")
+    (said,) = right.remarks(right.fit(opened(epsilon=4.0)), "y")
+    assert "depends on other columns than the stated ones was not looked at" in said
 
 
 def test_columns_that_a_graph_calls_independent_are_compared():
@@ -276,6 +277,64 @@ def test_columns_that_a_graph_calls_independent_are_compared():
     recipe = Prism(regime=Graphical(GRAPH))
     said = recipe.remarks(recipe.fit(opened(codes, epsilon=4.0)), "y")
     assert [one for one in said if "says that a and b are independent" in one]
+
+
+def skewed(count, size, seed=0):
+    """Independent columns, one code of each far more common than the others."""
+    rng = np.random.default_rng(seed)
+    shares = np.r_[100.0, np.ones(size - 1)] / (99 + size)
+    return {name: rng.choice(size, count, p=shares) for name in "yabc"}
+
+
+@pytest.mark.parametrize(("size", "count"), [(3, 3000), (20, 45_000)])
+@pytest.mark.parametrize("epsilon", [0.3, 1.0])
+def test_columns_that_are_independent_are_not_called_dependent(size, count, epsilon):
+    # Which is where noise dominates most cells, and their sums.
+    codes = skewed(count, size)
+    recipe = Prism(regime=Graphical([("a", "y"), ("b", "y"), ("c", "y")]))
+    sizes = dict.fromkeys(codes, size)
+    for seed in range(4):
+        ledger = chains.opened(codes, epsilon, sizes=sizes, seed=seed)
+        said = recipe.remarks(recipe.fit(ledger), "y")
+        assert not [one for one in said if "are independent" in one]
+
+
+def test_where_noise_would_hide_any_dependence_no_edge_is_called_wrong():
+    codes = table(500)
+    codes["a"] = np.where(np.random.default_rng(0).random(500) < 0.8, codes["y"], 2)
+    recipe = Prism(regime=Causal(["a", "b"]))
+    for seed in range(5):
+        said = recipe.remarks(recipe.fit(opened(codes, epsilon=0.05, seed=seed)), "y")
+        assert not [one for one in said if "It was stated" in one]
+
+
+def test_targets_share_wide_tables_by_their_weights():
+    recipe = Prism(regime=Predictive(k=3), also={"s": 0.01}, joint_cells=0)
+    model = recipe.fit(opened(epsilon=20.0))
+    wide = {m.clique: float(np.median(m.scale)) for m in model.measurements if len(m.clique) == 3}
+    of_first = [scale for clique, scale in wide.items() if "y" in clique]
+    others = [scale for clique, scale in wide.items() if "y" not in clique]
+    assert of_first
+    assert not others or min(others) > max(of_first)
+
+
+def test_a_learned_blanket_asks_for_no_table_that_the_ledger_would_refuse():
+    rng = np.random.default_rng(0)
+    codes = {name: rng.integers(0, 2, 5000) for name in "yabc"}
+    codes["y"] = codes["a"] ^ (rng.random(5000) < 0.1)
+    sizes = {"y": 2, **dict.fromkeys("abc", 300)}
+    ledger = chains.opened(codes, 8.0, sizes=sizes, most_cells=1000)
+    Prism(regime=Graphical.learn()).fit(ledger)
+    assert ledger.close().spent <= ledger.budget.rho
+
+
+def test_naive_bayes_leaves_a_pair_out_that_is_too_large():
+    codes = {name: column % 2 for name, column in table(500).items()}
+    sizes = {**dict.fromkeys(SIZES, 2), "a": 300, "y": 20}
+    recipe = Prism(regime=Causal(["a", "b"]), backend=Backend.NAIVE_BAYES)
+    model = recipe.fit(chains.opened(codes, 4.0, sizes=sizes, most_cells=1000))
+    assert {step.new[0]: step.given for step in model.steps}["a"] == ()
+    assert any("a could not be measured" in one for one in recipe.remarks(model, "y"))
 
 
 # --- refused, and absorbed ---
@@ -318,6 +377,8 @@ def test_what_the_columns_do_not_allow_is_refused_before_anything_is_spent(recip
         (lambda: Prism(also="y"), "also is 'y'; give weights by column"),
         (lambda: Prism(also={"b": 1}, backend="naive-bayes"), "Naive Bayes predicts one target"),
         (lambda: Prism(triples=-1), "triples is -1"),
+        (lambda: Prism(regime="causal"), "give Causal"),
+        (lambda: Prism(importance={"a": 1e308}), "give one from"),
         (lambda: Prism(usefulness=0), "usefulness is 0"),
     ],
 )

@@ -13,7 +13,9 @@ from understudy.privacy.scores import Score
 from understudy.privacy.train import TrainedModel, Training
 from understudy.privacy.weights import RowWeights
 
-_PUBLIC = frozenset({"budget", "domain", "measure_event", "most_cells", "rest", "schema"})
+_PUBLIC = frozenset(
+    {"budget", "domain", "encoding", "measure_event", "most_cells", "rest", "schema"}
+)
 """What a ledger tells about itself, and not about rows."""
 
 

@@ -132,7 +132,7 @@ def test_the_command_writes_text_and_figures(tmp_path, monkeypatch):
     result = run("prism", "--quick", "--out", str(out))
     assert result.exit_code == 0, result.output
     text = out.read_text()
-    assert "    understudy reproduce prism --quick\n" in text
+    assert "    understudy reproduce prism --quick --out FILE\n" in text
     named = re.findall(r"\((prism-figure-\d\.svg)\)", text)
     assert {path.name for path in tmp_path.iterdir()} == {"prism.md", *named}
     assert named == ["prism-figure-1.svg", "prism-figure-5.svg"]
