@@ -13,12 +13,14 @@ from understudy.errors import BadInput, listed
 from understudy.mechanisms.aim import Aim
 from understudy.mechanisms.catalog import MECHANISMS
 from understudy.mechanisms.mwem import Mwem
+from understudy.mechanisms.prism import Prism
 from understudy.privacy.budget import Budget
 from understudy.privacy.row_maps import ClippedMoments, InducingFeatures, NormalScores, RowMap
 from understudy.privacy.scores import CountTV, L1Distance, Score
 from understudy.privacy.train import Training
 from understudy.privacy.unit import Person, Record, Replacement, Unit
 from understudy.privacy.weights import UNIT, RowWeights
+from understudy.select.regimes import Graphical, Predictive
 
 UNITS: tuple[Unit, ...] = (Record(), Replacement(), Person("who", 3))
 _SHORT = {Record: "record", Replacement: "replace", Person: "person"}
@@ -80,6 +82,10 @@ def _all(budget: Budget) -> Iterator[Case]:
         for unit in UNITS:
             pair = Pair(unit, rows=_METHOD_ROWS, columns=columns)
             yield Case(kind.name, "", pair, budget, kind().fit)  # type: ignore[arg-type]
+    # With three columns all are features, unless fewer are asked for.
+    pair = Pair(Record(), rows=_METHOD_ROWS)
+    for how, regime in {"one feature": Predictive(k=1), "a blanket": Graphical.learn()}.items():
+        yield Case("prism", how, pair, budget, Prism(regime=regime).fit)  # type: ignore[arg-type]
 
 
 def _measuring(budget: Budget) -> Iterator[Case]:

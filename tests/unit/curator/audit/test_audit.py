@@ -33,12 +33,15 @@ FAST = [
     "sum, moments, record",
     "train, one step, record",
     "select, distances, replace",
+    "scores, distances, replace",
     *(f"{kind.name}, record" for kind in MECHANISMS),
 ]
 SLOW = [
     "measure, weighted rows, record",
     "select, dependence, record",
     "train, ten steps, record",
+    "prism, one feature, record",
+    "prism, a blanket, record",
     "values, a value of its own, record",
 ]
 pytestmark = pytest.mark.statistical
@@ -79,7 +82,7 @@ def test_all_verbs_and_methods_are_audited_for_all_units():
         *(k.name for k in MECHANISMS),
     }
     for kind in MECHANISMS:
-        units = [case.pair.unit for case in cases(kind.name, EPSILON, DELTA)]
+        units = {str(case.pair.unit) for case in cases(kind.name, EPSILON, DELTA)}
         assert len(units) == 3
 
 
@@ -125,7 +128,10 @@ def test_the_canary_is_as_far_away_as_is_claimed(name):
             for codes in rows
         )
         apart += float(np.sum(np.square((without - with_it) / total.scale)))
-    assert math.sqrt(apart) == pytest.approx(claimed_mu(run.events), rel=0.01)
+    # How far from independent counts are moves by nearly 2, and no pair of tables by all of it.
+    short = 0.1 if case.how == "a blanket" else 0.01
+    claimed = claimed_mu(run.events)
+    assert (1 - short) * claimed < math.sqrt(apart) < 1.01 * claimed
     assert math.isfinite(noise_log_ratio(run, case.pair))
 
 
