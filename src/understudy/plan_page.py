@@ -1,16 +1,15 @@
 """A plan for the eye: what a release would buy, before anything is spent."""
 
-import textwrap
 from collections.abc import Sequence
 from typing import Any
 
 from rich.box import SIMPLE_HEAD
-from rich.console import Console
 from rich.table import Table
 
 from understudy.plan import Item, Plan
 from understudy.report.pages import percent, plain
 from understudy.report.words import in_order, number_of
+from understudy.spoken import plain_console, say
 
 _BYTES = ((2**30, "GiB"), (2**20, "MiB"), (2**10, "KiB"))
 
@@ -73,13 +72,7 @@ def _item(item: Item) -> dict[str, Any]:
 
 def show(page: dict[str, Any]) -> None:
     """Print a plan for the eye."""
-    console = Console(markup=False, highlight=False, emoji=False)
-
-    def say(text: str, mark: str = "") -> None:
-        lines = textwrap.wrap(text, console.width - 4, break_long_words=False)
-        for place, line in enumerate(lines):
-            lead = mark if place == 0 else " " * len(mark)
-            console.print(f"  {lead}{line}", soft_wrap=True)
+    console = plain_console()
 
     def head(title: str) -> None:
         console.print(f"\n{title}", style="bold", soft_wrap=True)
@@ -90,25 +83,29 @@ def show(page: dict[str, Any]) -> None:
     console.print("No row was read: the method was rehearsed on made-up ones.", soft_wrap=True)
     head("What would be promised")
     for line in page["promise"]:
-        say(line)
+        say(console, line)
     head("What would be bought (± standard deviation of the noise; ↓ less is better)")
     console.print(_bought(page))
-    say(f"Per cent are of {page['rows']:,} rows; with fewer rows they grow in proportion.")
-    say("Of the budget: " + "; ".join(f"{percent(s)} {p}" for p, s in page["shares"].items()) + ".")
+    say(console, f"Per cent are of {page['rows']:,} rows; with fewer rows they grow in proportion.")
+    say(
+        console,
+        "Of the budget: " + "; ".join(f"{percent(s)} {p}" for p, s in page["shares"].items()) + ".",
+    )
     head("What it takes")
     for line in _sizes(page):
-        say(line, "- ")
+        say(console, line, "- ")
     head("The same requests at other epsilons (noise scaled, not rehearsed again)")
     console.print(_epsilons(page))
     say(
+        console,
         "Odds: how many times as large somebody's odds may become, whether one was in the table. "
         "±, in rows: of each kind, the noisiest table in the line above with the largest share. "
-        "With another epsilon a method may choose more tables, or fewer."
+        "With another epsilon a method may choose more tables, or fewer.",
     )
     if page["notes"]:
         head("Please note")
     for note in page["notes"]:
-        say(in_order(note), "- ")
+        say(console, in_order(note), "- ")
 
 
 def _bought(page: dict[str, Any]) -> Table:

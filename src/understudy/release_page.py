@@ -1,14 +1,12 @@
 """What a person sees when a release is made: the promise, what it rests on, where the files are."""
 
-import textwrap
 from pathlib import Path
 from typing import Any
-
-from rich.console import Console
 
 from understudy.errors import listed
 from understudy.release import Release
 from understudy.report.public import PARAMETERS, choices, declared, general
+from understudy.spoken import plain_console, say
 
 
 def release_page(release: Release, folder: Path) -> dict[str, Any]:
@@ -36,23 +34,16 @@ def release_page(release: Release, folder: Path) -> dict[str, Any]:
 
 def show(page: dict[str, Any]) -> None:
     """Print a release for the eye."""
-    console = Console(markup=False, highlight=False, emoji=False)
-
-    def say(text: str, mark: str = "") -> None:
-        lines = textwrap.wrap(text, console.width - 4, break_long_words=False)
-        for place, line in enumerate(lines):
-            lead = mark if place == 0 else " " * len(mark)
-            console.print(f"  {lead}{line}", soft_wrap=True)
-
+    console = plain_console()
     shape = f"{page['rows']:,} rows × {len(page['columns'])} columns"
     console.print(f"Release: {shape}, in {page['folder']}\n", style="bold", soft_wrap=True)
     for line in page["promise"]:
-        say(line)
+        say(console, line)
     for title, lines in _sections(page).items():
         if lines:
             console.print(f"\n{title}", style="bold")
         for line in lines:
-            say(line, "- ")
+            say(console, line, "- ")
     console.print(f"\nFiles: {', '.join(page['files'])}", soft_wrap=True)
     console.print(f"Check it with: understudy verify {page['folder']}", soft_wrap=True)
 

@@ -161,7 +161,7 @@ def test_nobody_speaks_to_a_console_but_pages_progress_and_the_command_line():
         "ledger_page.py",
         "plan_page.py",
         "progress.py",
-        "release_page.py",
+        "spoken.py",
     }
 
 

@@ -68,14 +68,20 @@ def worst(
 
     An error counts as much as its weight, and only beyond what noise of this scale would add.
     """
-    cliques = list(candidates)
-    scores = [
+    scores = misfits(model, candidates, scale)
+    return scores[ledger.select(scores, rho=rho)].clique
+
+
+def misfits(
+    model: GraphicalModel, candidates: Mapping[Clique, float], scale: float
+) -> list[L1Distance]:
+    """How wrong a model is about each candidate, by its weight, beyond what noise would add."""
+    return [
         L1Distance(
             clique,
             model.marginal(clique),
             scale=weight,
-            offset=-weight * MEAN_NOISE * scale * ledger.domain.size(clique),
+            offset=-weight * MEAN_NOISE * scale * model.domain.size(clique),
         )
         for clique, weight in candidates.items()
     ]
-    return cliques[ledger.select(scores, rho=rho)]

@@ -7,7 +7,7 @@ from understudy.domain import Clique
 from understudy.model.graphical import GraphicalModel
 from understudy.privacy.ledger import Ledger
 from understudy.privacy.scores import L1Distance
-from understudy.select.adaptive import MEAN_NOISE
+from understudy.select.adaptive import MEAN_NOISE, misfits
 
 Fitting = Callable[[Iterable[Clique], Sequence[Clique]], list[Clique]]
 """Which marginals can be measured besides others: they are allowed, and the model has room."""
@@ -46,15 +46,7 @@ def strongest_interactions(  # noqa: PLR0913 - the last four by name
     Each counts by its weight. Of features that are independent given the target, the model knows
     all there is.
     """
-    left = [
-        L1Distance(
-            clique,
-            model.marginal(clique),
-            scale=weight,
-            offset=-weight * MEAN_NOISE * scale * ledger.domain.size(clique),
-        )
-        for clique, weight in candidates.items()
-    ]
+    left = misfits(model, candidates, scale)
     chosen: list[L1Distance] = []
     while len(chosen) < number:
         taken = [one.clique for one in chosen]
