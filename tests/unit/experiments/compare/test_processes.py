@@ -73,7 +73,8 @@ def test_a_process_that_is_ended_is_told_kindly(data, tmp_path, monkeypatch):
     plan = planned(data, methods=("mst",), epsilons=(8.0,))
     with pytest.raises(BadInput, match="fewer --jobs"):
         compare(plan, tmp_path / "out", jobs=2)
-    assert cells(tmp_path / "out") >= {"real-rows-0.json"}
+    # Whichever of the first two was done before a process took the one that ends it.
+    assert cells(tmp_path / "out") & {"real-rows-0.json", "mst-8-0.json"}
 
 
 @pytest.mark.skipif(not Path("/proc/self/task").is_dir(), reason="reads /proc")
