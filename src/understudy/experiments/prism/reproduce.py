@@ -29,7 +29,7 @@ class Extent:
     """Repetitions of Adult as it comes; 0 leaves it out."""
 
 
-WHOLE = Extent(10, _EPSILONS, 5)
+WHOLE = Extent(10, _EPSILONS, 10)
 QUICK = Extent(2, (0.2, 1.0), 0)
 
 

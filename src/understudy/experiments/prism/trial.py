@@ -2,7 +2,7 @@
 
 import time
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import lru_cache
 from pathlib import Path
 
@@ -66,7 +66,7 @@ def _drawn(section: Section, cell: Cell, train: Codes) -> tuple[Codes, tuple[str
     count = len(train[benchmark.target])
     release = synthesize(
         pa.table(dict(train)),
-        schema=schema_from_json(dict(benchmark.sizes)),
+        schema=replace(schema_from_json(dict(benchmark.sizes)), rows_bound=count),
         target=benchmark.target,
         epsilon=cell.epsilon,
         delta=1 / count**2,
