@@ -28,8 +28,10 @@ if TYPE_CHECKING:
     from understudy.mechanisms.independent import IndependentColumns
     from understudy.mechanisms.mst import Mst
     from understudy.mechanisms.mwem import Mwem
+    from understudy.mechanisms.prefair import PreFair
     from understudy.mechanisms.prism import Prism
     from understudy.mechanisms.privbayes import PrivBayes
+    from understudy.mechanisms.privci import PrivCI
     from understudy.pipeline import synthesize
     from understudy.privacy.certificate import Certificate
     from understudy.privacy.folder import verify
@@ -50,9 +52,11 @@ __all__ = [
     "Mst",
     "Mwem",
     "Person",
+    "PreFair",
     "Predictive",
     "Prism",
     "PrivBayes",
+    "PrivCI",
     "Record",
     "Release",
     "Replacement",
@@ -77,9 +81,11 @@ _LATER = {
     "Mst": "understudy.mechanisms.mst",
     "Mwem": "understudy.mechanisms.mwem",
     "Person": "understudy.privacy.unit",
+    "PreFair": "understudy.mechanisms.prefair",
     "Predictive": "understudy.select.regimes",
     "Prism": "understudy.mechanisms.prism",
     "PrivBayes": "understudy.mechanisms.privbayes",
+    "PrivCI": "understudy.mechanisms.privci",
     "Record": "understudy.privacy.unit",
     "Release": "understudy.release",
     "Replacement": "understudy.privacy.unit",

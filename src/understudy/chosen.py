@@ -1,13 +1,14 @@
 """What somebody has chosen for a release: checked by public facts, before any row is asked."""
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 from understudy.column import Role
 from understudy.errors import BadInput
-from understudy.mechanisms.api import Choosy, Mechanism
+from understudy.knowledge import Independence
+from understudy.mechanisms.api import Choosy, Constrained, Mechanism
 from understudy.mechanisms.catalog import AUTO, mechanism_named
 from understudy.privacy import discover
 from understudy.privacy.budget import Budget, number
@@ -15,6 +16,7 @@ from understudy.privacy.unit import Person, Record, Replacement, Unit, unit_name
 from understudy.schema import Schema
 from understudy.schema_files import read_schema
 from understudy.select.regimes import Causal, Graphical, Regime
+from understudy.separation import Separation
 
 LEARN = "learn"
 """In place of a graph: the target's blanket is learned with noise."""
@@ -31,6 +33,8 @@ class Chosen:
     roles: Mapping[str, Role]
     """Of columns, before those that the schema states."""
     budget: Budget
+    allowed: Separation = field(default_factory=Separation)
+    """Independences that shall hold in the release."""
 
     @classmethod
     def of(  # noqa: PLR0913 - each is a choice of its own, by name
@@ -44,6 +48,7 @@ class Chosen:
         parameters: Mapping[str, str] | None = None,
         parents: Sequence[str] | None = None,
         graph: Any = None,  # noqa: ANN401 - whatever Dag.of reads
+        constraints: Iterable[Independence | str] = (),
         unit: Unit | str | None = None,
     ) -> "Chosen":
         """The choices as a person states them; refused where they make no sense together."""
@@ -54,12 +59,17 @@ class Chosen:
         _check_kinds(stated, recipe, whose)
         roles = _roles(target, whose)
         budget = budget_for(epsilon, delta, None if stated is None else stated.with_roles(roles))
-        return cls(stated, recipe, whose, roles, budget)
+        allowed = Separation(constraints)
+        if isinstance(recipe, Constrained):
+            recipe.check_independences(allowed, asked_for)
+        return cls(stated, recipe, whose, roles, budget, allowed)
 
     def check_fit(self, schema: Schema) -> None:
-        """Refuse a mechanism that does not fit the columns."""
+        """Refuse a mechanism, or independences, that do not fit the columns."""
+        names = [column.name for column in schema.coded]
+        self.allowed.check(names)
         if isinstance(self.recipe, Choosy):
-            self.recipe.check([column.name for column in schema.coded], schema.target)
+            self.recipe.check(names, schema.target)
 
 
 def budget_for(epsilon: float, delta: float, schema: Schema | None) -> Budget:

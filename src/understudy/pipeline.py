@@ -1,11 +1,13 @@
 """The whole flow, top to bottom: from a private table to a release."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from understudy import demanded
 from understudy.chosen import Chosen
 from understudy.errors import BadInput
+from understudy.knowledge import Independence
 from understudy.mechanisms.api import Mechanism, Remarking
 from understudy.mechanisms.catalog import AUTO
 from understudy.mechanisms.parameters import told
@@ -43,6 +45,7 @@ def synthesize(  # noqa: PLR0913 - each is a choice of its own, by name
     parameters: Mapping[str, str] | None = None,
     parents: Sequence[str] | None = None,
     graph: Any = None,  # noqa: ANN401 - whatever Dag.of reads
+    constraints: Iterable[Independence | str] = (),
     rows: int | None = None,
     unit: Unit | str | None = None,
     strict: bool = False,
@@ -67,6 +70,8 @@ def synthesize(  # noqa: PLR0913 - each is a choice of its own, by name
         parents: The direct causes of the target, where they are known: only they predict it.
         graph: What depends directly on what, where that is known: edges, a networkx DiGraph, or a
             file of DOT or JSON; or "learn", to learn with noise what the target depends on.
+        constraints: Independences that shall hold in the model that rows are drawn from, such as
+            "income _||_ sex | occupation, education".
         rows: How many rows to draw; without it about as many as the table has.
         unit: Whose privacy is protected: record, replace, or person:ID:3.
         strict: Refuse, where facts would have to be found out.
@@ -88,9 +93,10 @@ def synthesize(  # noqa: PLR0913 - each is a choice of its own, by name
         parameters=parameters,
         parents=parents,
         graph=graph,
+        constraints=constraints,
         unit=unit,
     )
-    recipe = chosen.recipe
+    recipe, allowed = chosen.recipe, chosen.allowed
     _check(rows, discovery_share, seed)
     waits = "" if ledger is None else ", and its ledger as soon as no other release uses it"
     tell(f"Opening the table{waits}")
@@ -107,16 +113,20 @@ def synthesize(  # noqa: PLR0913 - each is a choice of its own, by name
         discover=not strict,
         check=chosen.check_fit,
     ) as book:
-        _declare(book, recipe, rows)
+        _declare(book, chosen, rows)
+        costs = demanded.costs(allowed, book.schema)
+        for sentence in costs:
+            tell(sentence.removesuffix("."))
         known, notes = ((), ()) if strict else _discover(book, discovery_share, tell)
         tell(f"Asking and fitting: {recipe.name}")
-        model = recipe.fit(book, known)
+        model = recipe.fit(book, known, allowed)
+        demanded.check_kept(allowed, model)
         certificate = book.close()
         book.end()
     count, note = _count(rows, model.total, book.schema)
     drawn = DrawnRows.of(model, book.schema, count, seed)
     said = recipe.remarks(model, book.schema.target) if isinstance(recipe, Remarking) else ()
-    return Release(drawn, certificate, book.schema, model, (*notes, *said, *note))
+    return Release(drawn, certificate, book.schema, model, (*costs, *notes, *said, *note))
 
 
 def _check(rows: int | None, share: float, seed: int | None) -> None:
@@ -131,10 +141,12 @@ def _check(rows: int | None, share: float, seed: int | None) -> None:
         raise BadInput(msg)
 
 
-def _declare(book: Ledger, recipe: Mechanism, rows: int | None) -> None:
+def _declare(book: Ledger, chosen: Chosen, rows: int | None) -> None:
     """List the public choices in the certificate."""
     book.declare("target", book.schema.target)
-    book.declare("method", {"name": recipe.name, "parameters": told(recipe)})
+    book.declare("method", {"name": chosen.recipe.name, "parameters": told(chosen.recipe)})
+    if chosen.allowed:
+        book.declare(demanded.INDEPENDENCES, demanded.written(chosen.allowed.independences))
     book.declare("rows", rows)
 
 

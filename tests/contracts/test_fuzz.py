@@ -28,6 +28,7 @@ from understudy.curator.draft_schema import draft
 from understudy.curator.source import read_rows
 from understudy.encode import Encoding
 from understudy.errors import BadInput, UnderstudyError
+from understudy.knowledge import Independence
 from understudy.mechanisms.catalog import MECHANISMS
 from understudy.pipeline import synthesize
 from understudy.privacy import coded_rows, people
@@ -131,11 +132,20 @@ def listening(case, seen: Seen, before: Seen | None) -> Iterator[None]:
         yield
 
 
+def independences(case, method: str) -> list[Independence]:
+    """Of the first columns: where a method needs one, and now and then for the others."""
+    names = [column.name for column in case.columns]
+    if len({*names}) < 2 or not (method in {"privci", "prefair"} or case.seed % 5 == 0):
+        return []
+    return [Independence(names[0], names[1], given=names[2:3])]
+
+
 def run(case, rows, schema, folder: Path, before: Seen | None = None) -> Seen:
     """Synthesise; only errors of ours may come out, and nothing else may be heard."""
     seen = Seen()
     data = fuzz.opened(case, rows, folder)
     source = None if case.real_noise else SeededForTests(case.seed)
+    method = METHODS[case.seed % len(METHODS)]
     with listening(case, seen, before), warnings.catch_warnings(record=True) as heard:
         warnings.simplefilter("always")
         try:
@@ -145,7 +155,8 @@ def run(case, rows, schema, folder: Path, before: Seen | None = None) -> Seen:
                 allow_non_private=case.schema == "drafted" and bool(case.seed % 3),
                 source=source,
                 tell=seen.told.append,
-                **{"mechanism": METHODS[case.seed % len(METHODS)], **case.request},
+                constraints=independences(case, method),
+                **{"mechanism": method, **case.request},
             )
         except UnderstudyError as error:
             seen.error = error

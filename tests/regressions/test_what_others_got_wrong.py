@@ -504,6 +504,7 @@ def test_no_release_ledger_or_page_holds_a_raw_number_or_a_rare_text(method, amo
     ledger = tmp_path / "table.ledger"
     create_ledger(ledger, Budget(9.0, 1e-7, thresholds=1e-8))
     common = ["--epsilon", "1", "--method", method, "--ledger", str(ledger), "--target", "side"]
+    common += ["--independent", "side _||_ amount"] if method in {"privci", "prefair"} else []
     spoken = ""
     for place, more in enumerate((["--format", "csv"], ["--format", "parquet", "--json"])):
         out = str(tmp_path / f"release{place}")

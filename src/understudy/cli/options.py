@@ -16,6 +16,10 @@ Data = Annotated[
 TextEncoding = Annotated[
     str, typer.Option(metavar="NAME", help="How a CSV file spells characters.")
 ]
+Independent = Annotated[
+    list[str] | None,
+    typer.Option(metavar="O _||_ S | A,B", help="Shall hold in the model; repeatable."),
+]
 AsJson = Annotated[bool, typer.Option("--json", help="Print JSON and nothing else.")]
 
 

@@ -6,12 +6,13 @@ from typing import Annotated
 
 import typer
 
-from understudy.cli.options import AsJson, names_between_commas, parameters_given
+from understudy.cli.options import AsJson, Independent, names_between_commas, parameters_given
 
 EXAMPLES = """
   understudy plan schema.toml --target readmitted --epsilon 1
   understudy plan schema.toml --target readmitted --epsilon 1 --rows-bound 50000
   understudy plan schema.toml --target readmitted --parents age,bmi --epsilon 0.5
+  understudy plan schema.toml --target hired --independent "hired _||_ sex | degree" --epsilon 1
   understudy plan schema.toml --epsilon 1 --method aim --param degree=3 --json
 """
 
@@ -40,8 +41,10 @@ def plan(  # noqa: PLR0913 - one per option
         str | None, typer.Option(metavar="A,B", help="The target's direct causes, if known.")
     ] = None,
     graph: Annotated[
-        Path | None, typer.Option(metavar="FILE", help="What depends on what: DOT, or JSON edges.")
+        Path | None,
+        typer.Option(metavar="FILE", help="What depends on what: DOT, JSON edges, or learn."),
     ] = None,
+    independent: Independent = None,
     unit: Annotated[
         str, typer.Option(metavar="U", help="record, replace, or person:ID:3.")
     ] = "record",
@@ -66,6 +69,7 @@ def plan(  # noqa: PLR0913 - one per option
             parameters=parameters_given(param or []),
             parents=None if parents is None else names_between_commas(parents),
             graph=graph,
+            constraints=independent or (),
             unit=unit,
             rows=rows_bound,
             tell=tell,

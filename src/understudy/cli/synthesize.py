@@ -10,6 +10,7 @@ import typer
 from understudy.cli.options import (
     AsJson,
     Data,
+    Independent,
     TextEncoding,
     names_between_commas,
     parameters_given,
@@ -21,6 +22,7 @@ EXAMPLES = """
   understudy synthesize patients.csv --schema schema.toml --strict --epsilon 1
   understudy synthesize patients.csv --target readmitted --parents age,bmi --epsilon 1
   understudy synthesize patients.csv --target readmitted --graph causes.dot --epsilon 1
+  understudy synthesize hired.csv --target hired --independent "hired _||_ sex | degree" --epsilon 1
   understudy synthesize patients.csv --epsilon 1 --method aim --param degree=3
   understudy synthesize visits.parquet --epsilon 1 --unit person:patient_id:3
   understudy synthesize patients.csv --epsilon 0.5 --ledger table.ledger
@@ -55,6 +57,7 @@ def synthesize(  # noqa: PLR0913 - one per option
         Path | None,
         typer.Option(metavar="FILE", help="What depends on what: DOT, JSON edges, or learn."),
     ] = None,
+    independent: Independent = None,
     rows: Annotated[
         int | None, typer.Option(metavar="N", help="How many; else about as many as there are.")
     ] = None,
@@ -116,6 +119,7 @@ def synthesize(  # noqa: PLR0913 - one per option
             parameters=parameters_given(param or []),
             parents=None if parents is None else names_between_commas(parents),
             graph=graph,
+            constraints=independent or (),
             rows=rows,
             unit=unit,
             strict=strict,

@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from understudy import demanded
 from understudy.curator import attacks, disclosure, fairness, fidelity, task
 from understudy.curator.attacks import Attacks
 from understudy.curator.cells import FINE_BINS, MOST_EXACT, Cells
@@ -99,6 +100,11 @@ def evaluate(  # noqa: PLR0913 - one per choice
         msg = "A kind of task and a positive class need the column to predict: --target."
         raise BadInput(msg)
     tell("Reading the tables")
+    if release is not None:
+        # What the release was made to keep is tested unasked.
+        kept = demanded.read(release.certificate.public)
+        here = [one for one in kept if not {*one.columns} & {*without}]
+        independent = tuple(dict.fromkeys((*independent, *here)))
     asked_for = {name for one in independent for name in one.columns}
     subject = read_subject(
         real,

@@ -10,6 +10,7 @@ from understudy.domain import Domain
 from understudy.knowledge import Allowed, anything
 from understudy.privacy.answers import Measurement
 from understudy.privacy.ledger import Ledger
+from understudy.separation import Separation
 
 
 class Model(Protocol):
@@ -44,6 +45,14 @@ class Choosy(Protocol):
 
     def check(self, names: Sequence[str], target: str | None) -> None:
         """Refuse what the columns do not allow; decided by public facts."""
+
+
+@runtime_checkable
+class Constrained(Protocol):
+    """A mechanism that needs independences, or may have been told what contradicts them."""
+
+    def check_independences(self, allowed: Separation, target: str | None) -> None:
+        """Refuse what does not go together; decided by public facts."""
 
 
 @runtime_checkable

@@ -11,12 +11,23 @@ from understudy.mechanisms.api import Mechanism
 from understudy.mechanisms.independent import IndependentColumns
 from understudy.mechanisms.mst import Mst
 from understudy.mechanisms.mwem import Mwem
+from understudy.mechanisms.prefair import PreFair
 from understudy.mechanisms.prism import Prism
 from understudy.mechanisms.privbayes import PrivBayes
+from understudy.mechanisms.privci import PrivCI
 from understudy.select.regimes import Regime
 from understudy.workload import Weights
 
-MECHANISMS: tuple[type[Mechanism], ...] = (Prism, Mst, Aim, PrivBayes, Mwem, IndependentColumns)
+MECHANISMS: tuple[type[Mechanism], ...] = (
+    Prism,
+    Mst,
+    Aim,
+    PrivCI,
+    PrivBayes,
+    Mwem,
+    PreFair,
+    IndependentColumns,
+)
 AUTO = "auto"
 WITH_TARGET, WITHOUT_TARGET = Prism, Mst
 """What `auto` means."""

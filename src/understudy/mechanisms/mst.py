@@ -5,16 +5,19 @@ As published, but that merged codes come apart again by their noisy shares, and 
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from fractions import Fraction
 from itertools import combinations
 from typing import ClassVar
 
 from understudy.allocate import Allocation, allocation_named, measured
+from understudy.domain import Clique
 from understudy.knowledge import Allowed, anything
 from understudy.mechanisms.parameters import check_number, check_whole
 from understudy.model.estimate import BYTES_PER_CELL, MODEL_BYTES, check_bytes, estimate
 from understudy.model.merged import MergedModel
 from understudy.privacy.answers import Measurement
 from understudy.privacy.ledger import Ledger
+from understudy.privacy.scores import L1Distance
 from understudy.select.rare import Columns, from_independent
 from understudy.select.tree import private_forest
 
@@ -64,7 +67,7 @@ class Mst:
             for pair in combinations(domain.names, 2)
             if merged.domain.size(pair) <= room and domain.size(pair) <= ledger.most_cells
         ]
-        tree = private_forest(merged, edges, rho=third, allowed=allowed, most_cells=room)
+        tree = self.tree(merged, edges, rho=third, allowed=allowed, most_cells=room)
         # MEASURE: its pairs, for all that is left
         pairs = measured(merged, tree, rho=merged.rest(), allocation=self.allocation)
         # FIT
@@ -73,3 +76,15 @@ class Mst:
         )
         shares = {name: columns.shares(name) for name in columns.groups}
         return MergedModel(fitted.model, shares, (*alone, *pairs))
+
+    def tree(
+        self,
+        ledger: Ledger,
+        edges: Sequence[L1Distance],
+        *,
+        rho: Fraction,
+        allowed: Allowed,
+        most_cells: float,
+    ) -> list[Clique]:
+        """Pairs that form no cycle, for ρ at most; what is left of it is for measuring them."""
+        return private_forest(ledger, edges, rho=rho, allowed=allowed, most_cells=most_cells)

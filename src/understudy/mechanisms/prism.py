@@ -35,6 +35,7 @@ from understudy.select.rare import Columns
 from understudy.select.regimes import REGIMES, Predictive, Regime
 from understudy.select.room import Room
 from understudy.select.tree import private_forest
+from understudy.separation import Separation
 from understudy.workload import Weights
 
 _INTERACTIONS = Fraction(5, 100)
@@ -138,6 +139,19 @@ class Prism:
             self.regime_of(name).check(names, name)
         self.importance.check(tuple(names))
 
+    def check_independences(self, allowed: Separation, target: str | None) -> None:
+        """Refuse causes and graphs that tie what shall be independent."""
+        for name in self.targets(target):
+            features = self.regime_of(name).known_features(name)
+            tied_to = [] if features is None else [*features]
+            if not allowed([(feature, name) for feature in tied_to]):
+                msg = (
+                    f"{name} shall be learned from {listed(tied_to)}, which a stated independence "
+                    "does not allow. Leave out the columns that it keeps apart, or the "
+                    "independence; or state no causes, and features are chosen that keep it."
+                )
+                raise BadInput(msg)
+
     def targets(self, target: str | None) -> dict[str, float]:
         """The columns to predict, with their weights."""
         first = self.target or target
@@ -212,7 +226,8 @@ class Prism:
             if edges
             else []
         )
-        measured_tree = bought(self, room.merged, tree, background * (1 - _CHOOSING))
+        # All that is left: also what choices did not need.
+        measured_tree = bought(self, room.merged, tree or pairs, ledger.rest())
         # FIT
         rest = [*measured_pairs, *measured_wide, *measured_tree]
         fitted = room.fitted([*columns.measurements, *rest], _LAST)

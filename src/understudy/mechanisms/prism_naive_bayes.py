@@ -54,7 +54,7 @@ def naive_bayes(
     pairs: dict[Clique, float] = {}
     for name, weight in features.items():
         pair = domain.canonical((name, target))
-        if stated is not None or allowed([*pairs, pair]):
+        if allowed([*pairs, pair]):
             pairs[pair] = weight
     measured_pairs = bought(recipe, ledger, pairs, task)
     # FIT

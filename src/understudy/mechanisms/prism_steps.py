@@ -19,7 +19,7 @@ from understudy.select.features import FeatureSearch
 from understudy.select.interactions import affordable, strongest_interactions, useful_cells
 from understudy.select.rare import from_independent
 from understudy.select.room import Room
-from understudy.select.tree import tied
+from understudy.separation import tied
 
 if TYPE_CHECKING:
     from understudy.mechanisms.prism import Prism

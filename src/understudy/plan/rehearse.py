@@ -6,15 +6,17 @@ know of plans.
 
 import sys
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+from understudy import demanded
 from understudy.chosen import Chosen
 from understudy.column import Source
 from understudy.domain import Clique
 from understudy.errors import BadInput
+from understudy.knowledge import Independence
 from understudy.mechanisms.api import Mechanism, Model
 from understudy.mechanisms.catalog import AUTO
 from understudy.mechanisms.parameters import told
@@ -49,6 +51,7 @@ def plan(  # noqa: PLR0913 - each is a choice of its own, by name
     parameters: Mapping[str, str] | None = None,
     parents: Sequence[str] | None = None,
     graph: Any = None,  # noqa: ANN401 - whatever Dag.of reads
+    constraints: Iterable[Independence | str] = (),
     unit: Unit | str | None = None,
     rows: int | None = None,
     tell: Callable[[str], None] | None = None,
@@ -64,6 +67,7 @@ def plan(  # noqa: PLR0913 - each is a choice of its own, by name
         parameters: Of a mechanism that is named: its parameters, as a person writes them.
         parents: The direct causes of the target, where they are known.
         graph: What depends directly on what, where that is known.
+        constraints: Independences that shall hold in the model, such as "income _||_ sex | job".
         unit: Whose privacy is protected: record, replace, or person:ID:3.
         rows: A public bound on the number of rows; without it that of the schema.
         tell: Called with a sentence when the rehearsal begins.
@@ -77,6 +81,7 @@ def plan(  # noqa: PLR0913 - each is a choice of its own, by name
         parameters=parameters,
         parents=parents,
         graph=graph,
+        constraints=constraints,
         unit=unit,
     )
     if chosen.schema is None:
@@ -101,7 +106,7 @@ def plan(  # noqa: PLR0913 - each is a choice of its own, by name
         finding = discover.plan(book)
         found = None if finding is None else discover.discover(book, finding)
         opening = len(book.entries)
-        model = chosen.recipe.fit(book, () if found is None else found.known)
+        model = chosen.recipe.fit(book, () if found is None else found.known, chosen.allowed)
         seconds = time.perf_counter() - began
         entries, domain = book.entries, book.domain
     # Where rare codes were counted together, a table has fewer cells than its columns' codes.
@@ -115,6 +120,7 @@ def plan(  # noqa: PLR0913 - each is a choice of its own, by name
     )
     said = [
         *notes.about_facts(chosen.schema),
+        *demanded.costs(chosen.allowed, facts),
         *notes.about_rows(count, made, stated=rows is not None or facts.rows_bound is not None),
         *(
             []

@@ -3,6 +3,7 @@
 from collections.abc import Iterator, Mapping
 from typing import Any
 
+from understudy import demanded
 from understudy.column import Column, Source
 from understudy.encode.ops import Storage
 from understudy.privacy.certificate import Certificate
@@ -110,6 +111,8 @@ def _facts(column: Column) -> Iterator[str]:
 def _told(name: str, value: Any) -> str:  # noqa: ANN401 - any plain data
     if name == "method":
         return str(value["name"])
+    if name == demanded.INDEPENDENCES:
+        return "; ".join(map(str, demanded.read({name: value})))
     if name == "discovery":
         columns = number_of(len(value["columns"]), "column")
         return f"up to {value['share']:.0%} of the budget, for {columns}"

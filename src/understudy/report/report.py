@@ -13,6 +13,7 @@ from understudy.privacy.promise import replaces
 from understudy.privacy.unit import Record
 from understudy.report.bought import Bought, bought
 from understudy.report.columns import Codes, ShownColumn, shown_columns
+from understudy.report.independences import Kept, kept
 from understudy.report.odds import Odds, odds
 from understudy.report.pages import rendered
 from understudy.report.public import choices, declared, general, stated
@@ -41,6 +42,8 @@ class Report:
     """By column, the facts that somebody vouches for."""
     choices: Mapping[str, str]
     structure: Structure
+    independences: tuple[Kept, ...]
+    """What was demanded of the model, and whether it holds."""
     columns: tuple[ShownColumn, ...]
     noise: float | None
     """The usual noise in a count of one column, that which is known least: in synthetic rows."""
@@ -100,6 +103,12 @@ def report_of(  # noqa: PLR0913 - what a release holds
 ) -> Report:
     """What there is to tell about a release; `codes` are those of its rows, or of some of them."""
     encoding = Encoding(schema)
+    structure = Structure.of(
+        encoding.domain,
+        [one.clique for one in model.measurements if len(one.clique) > 1],
+        codes,
+        schema.target,
+    )
     return Report(
         certificate=certificate,
         schema=schema,
@@ -110,12 +119,8 @@ def report_of(  # noqa: PLR0913 - what a release holds
         general=tuple(general(certificate)),
         declared=declared(certificate),
         choices=choices(certificate),
-        structure=Structure.of(
-            encoding.domain,
-            [one.clique for one in model.measurements if len(one.clique) > 1],
-            codes,
-            schema.target,
-        ),
+        structure=structure,
+        independences=tuple(kept(certificate, model, structure)),
         columns=tuple(shown_columns(encoding, codes, stated(certificate))),
         noise=_noise(model, rows),
         notes=tuple(notes),

@@ -1,7 +1,9 @@
 """A structure as a picture: a tree, and what goes across it."""
 
 from collections import deque
+from collections.abc import Mapping
 from dataclasses import dataclass
+from enum import StrEnum
 
 from markupsafe import Markup
 
@@ -30,8 +32,22 @@ class TreePicture:
     """How many edges between them are not."""
 
 
-def picture(structure: Structure) -> TreePicture:
-    """The structure, the root at the left; thicker lines for stronger dependence."""
+class Shape(StrEnum):
+    """How a column is marked."""
+
+    CIRCLE = "circle"
+    FILLED = "filled circle"
+    SQUARE = "square"
+    DIAMOND = "diamond"
+
+
+def picture(structure: Structure, shapes: Mapping[str, Shape] | None = None) -> TreePicture:
+    """The structure, the root at the left; thicker lines for stronger dependence.
+
+    Without shapes, the column to predict is filled.
+    """
+    if shapes is None:
+        shapes = {} if structure.target is None else {structure.target: Shape.FILLED}
     parents = _tree(structure)
     where = _places(parents, structure.root)
     lines: list[Markup] = []
@@ -55,8 +71,7 @@ def picture(structure: Structure) -> TreePicture:
         (lines if in_tree else crossing).append(line)
     names = []
     for name, (x, y) in where.items():
-        kind = "node root" if name == structure.target else "node"
-        names.append(element("circle", element("title", name), cx=x, cy=y, r=5, class_=kind))
+        names.append(_mark(name, x, y, shapes.get(name, Shape.CIRCLE)))
         names.append(element("text", _cut(name), x=x + 9, y=y + 4, class_="halo"))
     right = max((x + 9 + _LETTER * width(_cut(n)) for n, (x, _) in where.items()), default=0)
     lowest = max((y for _, y in where.values()), default=0)
@@ -71,6 +86,17 @@ def picture(structure: Structure) -> TreePicture:
         fluid=False,
     )
     return TreePicture(drawn, len(where), max(0, len(crossing) - _MOST_CROSSING))
+
+
+def _mark(name: str, x: float, y: float, shape: Shape) -> Markup:
+    title = element("title", name if shape is Shape.CIRCLE else f"{name} ({shape})")
+    if shape in {Shape.CIRCLE, Shape.FILLED}:
+        kind = "node root" if shape is Shape.FILLED else "node"
+        return element("circle", title, cx=x, cy=y, r=5, class_=kind)
+    turned = f"rotate(45 {x:.0f} {y:.0f})" if shape is Shape.DIAMOND else "rotate(0)"
+    return element(
+        "rect", title, x=x - 5, y=y - 5, width=10, height=10, class_="node", transform=turned
+    )
 
 
 def _tree(structure: Structure) -> dict[str, str | None]:

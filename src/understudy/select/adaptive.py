@@ -11,7 +11,7 @@ from understudy.model.graphical import GraphicalModel
 from understudy.model.junction_tree import JunctionTree
 from understudy.privacy.ledger import Ledger
 from understudy.privacy.scores import L1Distance
-from understudy.select.tree import tied
+from understudy.separation import tied
 
 MEAN_NOISE = sqrt(2 / pi)
 """The mean distance of normal noise from 0, in standard deviations."""

@@ -1,12 +1,13 @@
 """A forest over the columns, drawn edge by edge: private Kruskal."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from fractions import Fraction
 
 from understudy.domain import Clique
 from understudy.knowledge import Allowed
 from understudy.privacy.ledger import Ledger
 from understudy.privacy.scores import L1Distance
+from understudy.separation import tied
 
 
 def private_forest(  # noqa: PLR0913 - the last four by name
@@ -43,18 +44,3 @@ def private_forest(  # noqa: PLR0913 - the last four by name
         most_cells -= size(best.clique)
         here, there = (part[name] for name in best.clique)
         part = {name: here if place == there else place for name, place in part.items()}
-
-
-def tied(columns: Iterable[str], cliques: Iterable[Clique]) -> dict[str, int]:
-    """By column, the number of the part of the table that marginals tie it to.
-
-    >>> tied("abcd", [("a", "c"), ("c", "x"), ("x", "d")])
-    {'a': 0, 'b': 1, 'c': 0, 'd': 0}
-    """
-    asked, cliques = [*columns], [*cliques]
-    every = dict.fromkeys([*asked, *(name for clique in cliques for name in clique)])
-    part = {name: place for place, name in enumerate(every)}
-    for clique in cliques:
-        joined = {part[name] for name in clique}
-        part = {name: min(joined) if p in joined else p for name, p in part.items()}
-    return {name: part[name] for name in asked}

@@ -1,0 +1,81 @@
+"""How far a model is from a stated independence: exact, from the model itself."""
+
+from math import prod
+
+import numpy as np
+
+from understudy.domain import Clique
+from understudy.errors import BadInput, ModelTooLarge
+from understudy.knowledge import Independence
+from understudy.model.bayes_net import BayesNet
+from understudy.model.factor import Factor, Table
+from understudy.model.graphical import GraphicalModel
+from understudy.model.merged import MergedModel
+from understudy.model.product import ProductModel
+
+MOST_CELLS = 2**22
+
+
+def model_information(model: object, independence: Independence) -> float | None:
+    """The conditional mutual information of the two sides in a model, in nats.
+
+    None where it cannot be computed: the table of all columns that are named is too large, or
+    the model is of a kind that has no marginals.
+
+    Codes that were merged come apart by draws of their own, which changes nothing:
+    docs/proofs/privci.md.
+    """
+    if isinstance(model, ProductModel):
+        return 0.0
+    graphical = _graphical(model)
+    if graphical is None:
+        return None
+    sizes = graphical.domain.sizes
+    if prod(sizes[name] for name in independence.columns) > MOST_CELLS:
+        return None
+    try:
+        joint = graphical.beliefs.marginal(independence.columns)
+    except (BadInput, ModelTooLarge, MemoryError):
+        return None
+    sides = (independence.outcome, independence.protected, independence.given)
+    return conditional_information(joint.reshape([_size(sizes, side) for side in sides]))
+
+
+def conditional_information(joint: Table) -> float:
+    """Of a table over outcome, protected and given; never negative.
+
+    >>> round(conditional_information(np.array([[[0.5], [0.0]], [[0.0], [0.5]]])), 6)
+    0.693147
+    """
+    joint = joint / joint.sum()
+    outcome = joint.sum(axis=1, keepdims=True)
+    protected = joint.sum(axis=0, keepdims=True)
+    given = joint.sum(axis=(0, 1), keepdims=True)
+    seen = joint > 0
+    ratio = joint[seen] / (outcome * protected)[seen]
+    ratio *= np.broadcast_to(given, joint.shape)[seen]
+    return max(0.0, float(joint[seen] @ np.log(ratio)))
+
+
+def _graphical(model: object) -> GraphicalModel | None:
+    if isinstance(model, MergedModel):
+        return model.coarse
+    if isinstance(model, BayesNet):
+        return _moral(model)
+    return model if isinstance(model, GraphicalModel) else None
+
+
+def _moral(net: BayesNet) -> GraphicalModel:
+    """The same distribution as a product of its conditional tables."""
+    factors = []
+    for step in net.steps:
+        clique = (*step.given, *step.new)
+        shares = step.shares / step.shares.sum(axis=1, keepdims=True)
+        with np.errstate(divide="ignore"):
+            logs = np.log(shares).reshape(net.domain.shape(clique))
+        factors.append(Factor(clique, logs))
+    return GraphicalModel(net.domain, net.total, tuple(factors))
+
+
+def _size(sizes: dict[str, int], names: Clique) -> int:
+    return prod(sizes[name] for name in names)
