@@ -3,7 +3,7 @@
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from understudy.errors import CheckFailed, listed
+from understudy.errors import BadInput, CheckFailed, listed
 from understudy.knowledge import Independence
 from understudy.mechanisms.api import Model
 from understudy.schema import Schema
@@ -23,7 +23,11 @@ def written(independences: Sequence[Independence]) -> list[dict[str, list[str]]]
 
 def read(public: Mapping[str, Any]) -> tuple[Independence, ...]:
     """The independences that a certificate lists among its public inputs."""
-    return tuple(Independence(**one) for one in public.get(INDEPENDENCES) or ())
+    try:
+        return tuple(Independence(**one) for one in public.get(INDEPENDENCES) or ())
+    except TypeError:
+        msg = "The certificate lists independences in a form that this version cannot read."
+        raise BadInput(msg) from None
 
 
 def costs(allowed: Separation, schema: Schema) -> tuple[str, ...]:

@@ -20,6 +20,7 @@ def plan_page(plan: Plan) -> dict[str, Any]:
         "method": plan.method,
         "parameters": dict(plan.parameters),
         "target": plan.target,
+        "independences": [str(one) for one in plan.independences],
         "epsilon": plan.budget.epsilon,
         "delta": plan.budget.delta,
         "rho": float(plan.budget.rho),
@@ -84,6 +85,10 @@ def show(page: dict[str, Any]) -> None:
     head("What would be promised")
     for line in page["promise"]:
         say(console, line)
+    if page["independences"]:
+        head("What would hold in the model, exactly")
+    for one in page["independences"]:
+        say(console, in_order(one), "- ")
     head("What would be bought (± standard deviation of the noise; ↓ less is better)")
     console.print(_bought(page))
     say(console, f"Per cent are of {page['rows']:,} rows; with fewer rows they grow in proportion.")

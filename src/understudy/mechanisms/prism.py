@@ -226,8 +226,9 @@ class Prism:
             if edges
             else []
         )
-        # All that is left: also what choices did not need.
-        measured_tree = bought(self, room.merged, tree or pairs, ledger.rest())
+        # All that is left: also what choices did not need, or what no pair had room for.
+        last = tree or (pairs if edges else {})
+        measured_tree = bought(self, room.merged, last, ledger.rest())
         # FIT
         rest = [*measured_pairs, *measured_wide, *measured_tree]
         fitted = room.fitted([*columns.measurements, *rest], _LAST)

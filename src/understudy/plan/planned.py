@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from understudy.domain import Clique
+from understudy.knowledge import Independence
 from understudy.privacy.budget import Budget
 from understudy.privacy.unit import Unit
 from understudy.report.bought import Purpose
@@ -77,6 +78,8 @@ class Plan:
     method: str
     parameters: Mapping[str, Any]
     target: str | None
+    independences: tuple[Independence, ...]
+    """What would hold in the model."""
     budget: Budget
     unit: Unit
     rows: int

@@ -119,8 +119,8 @@ def plan(  # noqa: PLR0913 - each is a choice of its own, by name
         items_of(entries, opening, chosen.budget, count, cells=cells, target=facts.target)
     )
     said = [
-        *notes.about_facts(chosen.schema),
         *demanded.costs(chosen.allowed, facts),
+        *notes.about_facts(chosen.schema),
         *notes.about_rows(count, made, stated=rows is not None or facts.rows_bound is not None),
         *(
             []
@@ -135,6 +135,7 @@ def plan(  # noqa: PLR0913 - each is a choice of its own, by name
         method=chosen.recipe.name,
         parameters=told(chosen.recipe),
         target=facts.target,
+        independences=chosen.allowed.independences,
         budget=chosen.budget,
         unit=chosen.unit,
         rows=count,
