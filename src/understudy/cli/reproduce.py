@@ -7,24 +7,25 @@ from typing import Annotated
 import typer
 
 from understudy.cli.options import AsJson
-from understudy.errors import BadInput
+from understudy.cli.papers import PAPERS, paper_named
 
 EXAMPLES = """
   understudy reproduce prism --quick
-  understudy reproduce prism --data tables --out docs/results/prism.md --jobs 2
+  understudy reproduce privci --data tables --out docs/results/privci.md --jobs 2
 """
-_PAPERS = ("prism",)
+_NAMES = " or ".join(paper.name for paper in PAPERS)
+_TABLES = "; ".join(f"{paper.name}: {paper.tables}" for paper in PAPERS)
 
 
 def reproduce(  # noqa: PLR0913 - one per option
-    paper: Annotated[str, typer.Argument(metavar="PAPER", help="prism.")],
+    paper: Annotated[str, typer.Argument(metavar="PAPER", help=f"{_NAMES}.")],
     *,
     quick: Annotated[
         bool, typer.Option("--quick", help="Few repetitions: minutes in place of half an hour.")
     ] = False,
     data: Annotated[
         Path | None,
-        typer.Option(metavar="DIR", help="Where adult_encoded.csv.gz and adult.csv.gz lie."),
+        typer.Option(metavar="DIR", help=f"Where the tables lie, as .csv.gz ({_TABLES})."),
     ] = None,
     out: Annotated[
         Path | None,
@@ -35,18 +36,13 @@ def reproduce(  # noqa: PLR0913 - one per option
 ) -> None:
     """Repeat a paper's experiments: ours beside the print.
 
-    Tables that the paper invents are invented anew; others are read from --data, and left out
+    Tables that a paper invents are invented anew; others are read from --data, and left out
     without it. Nothing here is private: these are public benchmarks.
     """
-    from understudy.experiments.prism.document import aims, figure_file
-    from understudy.experiments.prism.reproduce import QUICK, WHOLE
-    from understudy.experiments.prism.reproduce import reproduce as run
     from understudy.experiments.written import check_writable, write_text
     from understudy.progress import told_steps
 
-    if paper not in _PAPERS:
-        msg = f"There is no paper {paper!r}. Known: {', '.join(_PAPERS)}."
-        raise BadInput(msg)
+    known = paper_named(paper)
     if out is not None:
         check_writable(out)
     words = ["understudy reproduce", paper, *(["--quick"] if quick else [])]
@@ -54,22 +50,22 @@ def reproduce(  # noqa: PLR0913 - one per option
     words += ["--out FILE"] if out is not None else []
     words += [f"--jobs {jobs}"] if jobs > 1 else []
     with told_steps(quiet=as_json) as tell:
-        made = run(QUICK if quick else WHOLE, data, command=" ".join(words), jobs=jobs, tell=tell)
+        made = known.load()(quick=quick, data=data, command=" ".join(words), jobs=jobs, tell=tell)
     if out is not None:
         write_text(out, made.text)
-        for number, (_, picture) in made.figures.items():
-            write_text(out.with_name(figure_file(number)), picture)
+        for file, picture in made.figures.items():
+            write_text(out.with_name(file), picture)
     if as_json:
         told = [
             {
                 "what": aim.what,
                 "paper": aim.paper,
                 "aim": aim.aim,
-                "ours": None if aim.ours is None else aim.ours.value,
-                "half": None if aim.ours is None else aim.ours.half,
+                "ours": aim.value,
+                "half": aim.half,
                 "met": aim.met,
             }
-            for aim in aims(made.found)
+            for aim in made.aims
         ]
         typer.echo(json.dumps(told, indent=2, ensure_ascii=False))
     else:

@@ -11,6 +11,7 @@ from sklearn.metrics import roc_auc_score
 from understudy.curator.models import Inputs, Learner, fitting
 
 Codes = Mapping[str, NDArray[np.int64]]
+Likely = NDArray[np.float64]
 _HALF = 0.5
 _CONFIDENCE = 0.95
 
@@ -37,18 +38,33 @@ class Mean:
         return f"{self.value:.3f} ± {self.half:.3f}"
 
 
-def judged(train: Codes, test: Codes, target: str, learner: Learner, seed: int) -> Judged:
-    """A model trained on some rows and tested on others; where there is one class it guesses."""
+def likely(train: Codes, test: Codes, target: str, learner: Learner, seed: int) -> Likely:
+    """How likely rows are of class 1, by a model trained on others; one class is always guessed."""
     names = tuple(name for name in test if name != target)
     classes = train[target]
     if len(np.unique(classes)) == 1:
-        return Judged(_HALF, float(np.mean(test[target] == classes[0])))
+        return np.full(len(test[target]), float(classes[0]))
     model = Inputs((), names).classifier(learner, seed, hold_back=True)
     with fitting(len(classes)):
         model.fit(_matrix(train, names), classes)
-        likely = model.predict_proba(_matrix(test, names))[:, 1]
-    right = float(np.mean((likely > _HALF) == (test[target] == 1)))
-    return Judged(float(roc_auc_score(test[target], likely)), right)
+        return np.asarray(model.predict_proba(_matrix(test, names))[:, 1], np.float64)
+
+
+def positive(scores: Likely) -> NDArray[np.bool_]:
+    """Which rows are taken for class 1."""
+    return scores > _HALF
+
+
+def judged(train: Codes, test: Codes, target: str, learner: Learner, seed: int) -> Judged:
+    """A model trained on some rows and tested on others; where there is one class it guesses."""
+    scores = likely(train, test, target, learner, seed)
+    return judged_by(scores, test[target])
+
+
+def judged_by(scores: Likely, truth: NDArray[np.int64]) -> Judged:
+    """How well likelihoods tell the classes."""
+    right = float(np.mean(positive(scores) == (truth == 1)))
+    return Judged(float(roc_auc_score(truth, scores)), right)
 
 
 def mean_of(values: Sequence[float]) -> Mean:

@@ -4,6 +4,7 @@ import contextlib
 import os
 import signal
 import threading
+import time
 from collections.abc import Callable, Collection, Iterator, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
 from concurrent.futures.process import BrokenProcessPool
@@ -16,6 +17,8 @@ from understudy.errors import BadInput
 
 Piece = TypeVar("Piece")
 Outcome = TypeVar("Outcome")
+_TOLD = 20
+"""After so many pieces it is told how it goes."""
 
 
 def done_by_several(
@@ -59,6 +62,21 @@ def done_by_several(
         finally:
             ours.close()
             pool.shutdown(wait=False, cancel_futures=True)
+
+
+def timed(
+    work: Callable[[Piece], Outcome],
+    pieces: Sequence[Piece],
+    jobs: int,
+    tell: Callable[[str], None],
+) -> Iterator[Outcome]:
+    """The same, and now and then somebody is told how much is left."""
+    start = time.monotonic()
+    for done, outcome in enumerate(done_by_several(work, pieces, jobs), start=1):
+        yield outcome
+        if done % _TOLD == 0:
+            left = (time.monotonic() - start) / done * (len(pieces) - done)
+            tell(f"{done} of {len(pieces)} trials, about {left / 60:.0f} min left")
 
 
 def be_one_of_several(line: Connection) -> None:

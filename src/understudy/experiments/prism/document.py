@@ -1,43 +1,22 @@
 """The results as text: the paper's tables, ours beside the print, and what we add."""
 
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
 from importlib.resources import files
 
 from understudy.curator.coded_task import Mean
 from understudy.curator.models import Learner
+from understudy.experiments.markdown import figure_section, shown, table
 from understudy.experiments.prism.found import Found, Value, accuracy, auc, off
 from understudy.experiments.prism.printed import ACCURACY, AUC, ONE_WAY
 from understudy.experiments.prism.sections import ADULT, FEW, MARGINAL, REAL, SPURIOUS, WINS
 from understudy.experiments.prism.whole_adult import WholeAdult
+from understudy.experiments.reproduced import Aim
 
 _PREDICTIVE = "PRISM-Predictive (Opt)"
 _CAUSAL, _GRAPHICAL = "PRISM-Causal (Opt)", "PRISM-Graphical (Opt)"
 _TOP_K = "Corr Top-k (Oracle)"
 _CLOSED, _UNIFORM = "Closed-form allocation (oracle weights)", "Uniform allocation"
 _CHANCE, _SAME = (0.0, 0.6), (0.67, 0.78)
-
-
-@dataclass(frozen=True)
-class Aim:
-    """A figure to reach, and what was reached."""
-
-    what: str
-    paper: str
-    aim: str
-    ours: Mean | None
-    between: tuple[float, float]
-
-    @property
-    def met(self) -> bool | None:
-        """Whether it was reached; None where nothing was run."""
-        least, most = self.between
-        return None if self.ours is None else least <= round(self.ours.value, 3) <= most
-
-    def row(self) -> list[str]:
-        """The aim as a line of a table."""
-        word = "" if self.met is None else "reached" if self.met else "**missed**"
-        return [self.what, self.paper, self.aim, _shown(self.ours), word]
 
 
 def aims(found: Found) -> list[Aim]:
@@ -49,17 +28,17 @@ def aims(found: Found) -> list[Aim]:
     near = (0.98, 1.0)
     single = at(ADULT, _PREDICTIVE, value=off)
     return [
-        Aim("spurious shift: Causal", "0.732", "≥ 0.725", at(SPURIOUS, _CAUSAL), (0.725, 1.0)),
-        Aim("… Graphical", "0.513", "near chance", at(SPURIOUS, _GRAPHICAL), _CHANCE),
-        Aim("… MST", "0.519", "near chance", at(SPURIOUS, "MST"), _CHANCE),
-        Aim("… top-k", "0.490", "near chance", at(SPURIOUS, _TOP_K), _CHANCE),
-        Aim("marginal shift: Graphical", "1.000", "same", at(MARGINAL, _GRAPHICAL), (0.995, 1.0)),
-        Aim("… Causal", "0.710", "same", at(MARGINAL, _CAUSAL), _SAME),
-        Aim("Adult: Predictive", "0.874", "≥ 0.875", at(ADULT, _PREDICTIVE), (0.875, 1.0)),
-        Aim("… at ε = 0.2", "", "≥ 0.87", at(ADULT, _PREDICTIVE, 0.2), (0.87, 1.0)),
-        Aim("… L1 of single columns ↓", "0.027", "≤ 0.015", single, (0.0, 0.015)),
-        Aim("allocation, zCDP: closed form", "0.900", "near 0.99", at(WINS, _CLOSED), near),
-        Aim("… uniform", "0.769", "near 0.99", at(WINS, _UNIFORM), near),
+        _aim("spurious shift: Causal", "0.732", "≥ 0.725", at(SPURIOUS, _CAUSAL), (0.725, 1.0)),
+        _aim("… Graphical", "0.513", "near chance", at(SPURIOUS, _GRAPHICAL), _CHANCE),
+        _aim("… MST", "0.519", "near chance", at(SPURIOUS, "MST"), _CHANCE),
+        _aim("… top-k", "0.490", "near chance", at(SPURIOUS, _TOP_K), _CHANCE),
+        _aim("marginal shift: Graphical", "1.000", "same", at(MARGINAL, _GRAPHICAL), (0.995, 1.0)),
+        _aim("… Causal", "0.710", "same", at(MARGINAL, _CAUSAL), _SAME),
+        _aim("Adult: Predictive", "0.874", "≥ 0.875", at(ADULT, _PREDICTIVE), (0.875, 1.0)),
+        _aim("… at ε = 0.2", "", "≥ 0.87", at(ADULT, _PREDICTIVE, 0.2), (0.87, 1.0)),
+        _aim("… L1 of single columns ↓", "0.027", "≤ 0.015", single, (0.0, 0.015)),
+        _aim("allocation, zCDP: closed form", "0.900", "near 0.99", at(WINS, _CLOSED), near),
+        _aim("… uniform", "0.769", "near 0.99", at(WINS, _UNIFORM), near),
     ]
 
 
@@ -77,19 +56,19 @@ def document(
         text.format(
             command=command,
             seeds=seeds,
-            aims=_table(
+            aims=table(
                 ["at ε = 1", "paper", "aim", "ours", ""], [one.row() for one in aims(found)]
             ),
             spurious=_beside(found, SPURIOUS, AUC[SPURIOUS], auc()),
-            spurious_real=_shown(found.mean(SPURIOUS, REAL, 1.0, auc())),
+            spurious_real=shown(found.mean(SPURIOUS, REAL, 1.0, auc())),
             marginal=_beside(found, MARGINAL, AUC[MARGINAL], auc()),
-            marginal_real=_shown(found.mean(MARGINAL, REAL, 1.0, auc())),
+            marginal_real=shown(found.mean(MARGINAL, REAL, 1.0, auc())),
             adult=_adult(found),
             allocation=_allocation(found),
             structure=_structure(found),
             said=_quoted(found.notes(MARGINAL, "a wrong graph")),
             whole="" if whole is None else _whole(whole),
-            figures=_figures(figures),
+            figures=figure_section("prism", figures),
         ).rstrip()
         + "\n"
     )
@@ -109,7 +88,7 @@ def _adult(found: Found) -> str:
     }
     scores = [auc(learner) for learner in (Learner.LOGISTIC, Learner.BOOSTING)]
     rows = [
-        [name, *(_shown(found.mean(ADULT, key, 1.0, score)) for score in scores)]
+        [name, *(shown(found.mean(ADULT, key, 1.0, score)) for score in scores)]
         for name, key in arms.items()
     ]
     return "\n".join(
@@ -124,7 +103,7 @@ def _adult(found: Found) -> str:
             "- 5,000 rows are off by chance alone; ours are as many as were learned from.",
             "- PrivBayes and MST are other programs than the paper's.\n",
             "Graphical model against naive Bayes, and boosting beside logistic regression:\n",
-            _table(["", "logistic regression", "boosting"], rows),
+            table(["", "logistic regression", "boosting"], rows),
         ]
     )
 
@@ -137,8 +116,8 @@ def _allocation(found: Found) -> str:
             for words, key in how.items():
                 means = [found.mean(section, n + key, epsilon, auc()) for n in (_CLOSED, _UNIFORM)]
                 if None not in means:
-                    rows.append([str(count), f"{epsilon:g}", words, *map(_shown, means)])
-    return _table(["n", "ε", "how it adds up", "closed form", "uniform"], rows)
+                    rows.append([str(count), f"{epsilon:g}", words, *map(shown, means)])
+    return table(["n", "ε", "how it adds up", "closed form", "uniform"], rows)
 
 
 def _structure(found: Found) -> str:
@@ -151,10 +130,10 @@ def _structure(found: Found) -> str:
         "real rows": REAL,
     }
     rows = [
-        [name, *(_shown(found.mean(section, key, 1.0, auc())) for section in (SPURIOUS, MARGINAL))]
+        [name, *(shown(found.mean(section, key, 1.0, auc())) for section in (SPURIOUS, MARGINAL))]
         for name, key in arms.items()
     ]
-    return _table(["ours", "spurious shift", "marginal shift"], rows)
+    return table(["ours", "spurious shift", "marginal shift"], rows)
 
 
 def _whole(whole: WholeAdult) -> str:
@@ -164,27 +143,10 @@ def _whole(whole: WholeAdult) -> str:
             "The raw table with all its columns, nothing declared: kinds, bounds, bins and",
             "categories are found out with noise, out of the same ε. Seven tenths of the rows are",
             f"learned from, the others tested on; δ = 1e-9; means of {whole.seeds} repetitions.\n",
-            _table(["method", "ε", *whole.models, "seconds ↓"], whole.rows()),
+            table(["method", "ε", *whole.models, "seconds ↓"], whole.rows()),
             "",
         ]
     )
-
-
-def _figures(figures: Mapping[int, tuple[str, str]]) -> str:
-    if not figures:
-        return ""
-    lines = [
-        "## Figures\n",
-        "Ours, with 95 % intervals; the print's figures are not in its text.\n",
-    ]
-    for number, (about, _) in figures.items():
-        lines.append(f"Figure {number}. {about}.\n\n![{about}]({figure_file(number)})\n")
-    return "\n".join(lines)
-
-
-def figure_file(number: int) -> str:
-    """The name of a figure's file, beside the text."""
-    return f"prism-figure-{number}.svg"
 
 
 def _beside(found: Found, section: str, printed: Mapping[str, str], value: Value) -> str:
@@ -192,22 +154,22 @@ def _beside(found: Found, section: str, printed: Mapping[str, str], value: Value
         [
             name,
             figure,
-            _shown(found.mean(section, f"{name}, as printed", 1.0, value)),
-            _shown(found.mean(section, name, 1.0, value)),
+            shown(found.mean(section, f"{name}, as printed", 1.0, value)),
+            shown(found.mean(section, name, 1.0, value)),
         ]
         for name, figure in printed.items()
     ]
-    return _table(["", "print", "as in the paper", "ours"], rows)
+    return table(["", "print", "as in the paper", "ours"], rows)
 
 
 def _quoted(notes: Sequence[str]) -> str:
     return "".join(f"> {note}\n" for note in notes)
 
 
-def _shown(mean: Mean | None) -> str:
-    return "" if mean is None else str(mean)
-
-
-def _table(head: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
-    lines = [head, ["---"] * len(head), *rows]
-    return "\n".join(f"| {' | '.join(line)} |" for line in lines) + "\n"
+def _aim(what: str, paper: str, aim: str, ours: Mean | None, between: tuple[float, float]) -> Aim:
+    """An aim that is reached between two ends."""
+    if ours is None:
+        return Aim(what, paper, aim, None, None, "", None)
+    least, most = between
+    met = least <= round(ours.value, 3) <= most
+    return Aim(what, paper, aim, ours.value, ours.half, shown(ours), met)

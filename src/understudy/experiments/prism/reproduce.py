@@ -1,21 +1,21 @@
 """Run everything that the results of PRISM need."""
 
-import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 
 from understudy.experiments.compare.cell import run_cell
-from understudy.experiments.pool import done_by_several
-from understudy.experiments.prism.document import document
+from understudy.experiments.markdown import figure_files
+from understudy.experiments.pool import done_by_several, timed
+from understudy.experiments.prism.document import aims, document
 from understudy.experiments.prism.found import Found
 from understudy.experiments.prism.pictures import pictures
 from understudy.experiments.prism.sections import REAL, Section, key_of, sections
 from understudy.experiments.prism.trial import Cell, run_trial
 from understudy.experiments.prism.whole_adult import WholeAdult, whole_plan
+from understudy.experiments.reproduced import Reproduced, Tell
 
-Tell = Callable[[str], None]
 _EPSILONS = (0.2, 0.5, 1.0, 2.0, 4.0)
 
 
@@ -33,29 +33,11 @@ WHOLE = Extent(10, _EPSILONS, 10)
 QUICK = Extent(2, (0.2, 1.0), 0)
 
 
-@dataclass(frozen=True)
-class Reproduced:
-    """What is written down."""
-
-    found: Found
-    text: str
-    figures: dict[int, tuple[str, str]]
-    """By number: what it shows, and the picture."""
-
-
-def reproduce(
-    extent: Extent, data: Path | None, *, command: str, jobs: int, tell: Tell
-) -> Reproduced:
+def reproduce(*, quick: bool, data: Path | None, command: str, jobs: int, tell: Tell) -> Reproduced:
     """The paper's tables and figures, ours beside the print."""
+    extent = QUICK if quick else WHOLE
     cells = list(cells_of(extent, data))
-    start = time.monotonic()
-    outcomes = []
-    for outcome in done_by_several(partial(run_trial, data=data), cells, jobs):
-        outcomes.append(outcome)
-        if len(outcomes) % 20 == 0:
-            left = (time.monotonic() - start) / len(outcomes) * (len(cells) - len(outcomes))
-            tell(f"{len(outcomes)} of {len(cells)} trials, about {left / 60:.0f} min left")
-    found = Found(outcomes)
+    found = Found(list(timed(partial(run_trial, data=data), cells, jobs, tell)))
     whole = None
     if data is not None and extent.whole_seeds:
         plan = whole_plan(data, extent.whole_seeds)
@@ -63,7 +45,7 @@ def reproduce(
         whole = WholeAdult(plan, list(done_by_several(partial(run_cell, plan), plan.cells, jobs)))
     drawn = pictures(found, extent.epsilons)
     text = document(found, whole, command=command, seeds=extent.seeds, figures=drawn)
-    return Reproduced(found, text, drawn)
+    return Reproduced(text, figure_files("prism", drawn), aims(found))
 
 
 def cells_of(extent: Extent, data: Path | None) -> Iterator[Cell]:

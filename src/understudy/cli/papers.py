@@ -1,0 +1,37 @@
+"""The papers whose experiments can be repeated; each is loaded only when it is asked for."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from understudy.errors import BadInput, listed
+from understudy.experiments.reproduced import Reproduce
+
+
+@dataclass(frozen=True)
+class Paper:
+    """A paper by the name of its method."""
+
+    name: str
+    tables: str
+    """What is read from --data."""
+    load: Callable[[], Reproduce]
+
+
+def _prism() -> Reproduce:
+    from understudy.experiments.prism.reproduce import reproduce
+
+    return reproduce
+
+
+PAPERS = (
+    Paper("prism", "adult and adult_encoded", _prism),
+)
+
+
+def paper_named(name: str) -> Paper:
+    """The paper with this name."""
+    found = next((paper for paper in PAPERS if paper.name == name), None)
+    if found is None:
+        msg = f"There is no paper {name!r}. Known: {listed(paper.name for paper in PAPERS)}."
+        raise BadInput(msg)
+    return found
