@@ -23,8 +23,15 @@ def _prism() -> Reproduce:
     return reproduce
 
 
+def _privci() -> Reproduce:
+    from understudy.experiments.privci.reproduce import reproduce
+
+    return reproduce
+
+
 PAPERS = (
     Paper("prism", "adult and adult_encoded", _prism),
+    Paper("privci", "adult, compas, dutch_census, german_credit_kaggle and law_school", _privci),
 )
 
 

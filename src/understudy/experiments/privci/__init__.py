@@ -1,0 +1,1 @@
+"""What the PrivCI paper prints, and what comes out here."""
