@@ -122,6 +122,7 @@ def test_rows_are_drawn_by_generators_that_somebody_handed_over():
         "curator/trials.py",
         "experiments/demo.py",
         "experiments/prism/benchmarks.py",
+        "experiments/privci/folds.py",
         "experiments/walkthrough.py",
         "plan/made_up_rows.py",
         "privacy/noise.py",
@@ -142,7 +143,7 @@ def test_mechanisms_and_models_touch_neither_files_nor_consoles_nor_what_lies_be
         assert not {"_core", "_account", "_table"} & attributes(tree), name
 
 
-SILENT = {"cli/__init__.py", "cli/exits.py"}
+SILENT = {"cli/__init__.py", "cli/exits.py", "cli/papers.py"}
 
 
 def test_nobody_speaks_to_a_console_but_pages_progress_and_the_command_line():
@@ -180,6 +181,7 @@ def test_nothing_reaches_for_the_network_or_another_program():
 
 
 PRISM = ("benchmarks", "document", "found", "sections", "trial", "whole_adult")
+PRIVCI = ("folds", "found", "measures", "structure", "trial")
 
 
 def test_what_compares_with_rows_is_imported_by_the_command_line_alone():
@@ -198,5 +200,8 @@ def test_what_compares_with_rows_is_imported_by_the_command_line_alone():
         "experiments/compare/plan.py",
         "experiments/compare/store.py",
         "experiments/compare/summary.py",
+        "experiments/figures.py",
+        "experiments/markdown.py",
         *(f"experiments/prism/{name}.py" for name in PRISM),
+        *(f"experiments/privci/{name}.py" for name in PRIVCI),
     }
