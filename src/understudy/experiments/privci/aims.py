@@ -52,7 +52,8 @@ def _beyond(found: Found) -> Iterator[Aim]:
         met = above >= _ENOUGH if len(known) == len(TABLES) else None
         told = f"{above} of {len(known)}"
         yield Aim(what, "", f"≥ {_ENOUGH} of {len(TABLES)}", above, None, told, met)
-    most = found.largest_model_cmi([arm for arm in (*SWEPT, *ONCE) if not arm.free])
+    kept = [arm for arm in (*SWEPT, *ONCE) if not arm.free]
+    most = found.largest_model_cmi(kept, TABLES)
     if most is not None:
         what = "the largest CMI of any constrained model"
         yield Aim(what, "", f"≤ {_NOTHING:g}", most, None, f"{most:.1e}", most <= _NOTHING)

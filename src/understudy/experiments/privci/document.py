@@ -17,8 +17,8 @@ from understudy.experiments.privci.arms import (
     REAL,
     SWEPT,
 )
-from understudy.experiments.privci.found import Found
-from understudy.experiments.privci.metrics import AUC, CMI, EO, KL, METRICS, TV, Metric
+from understudy.experiments.privci.found import Compared, Found
+from understudy.experiments.privci.metrics import AUC, CMI, EO, KL, METRICS, TV, Metric, Q
 from understudy.experiments.privci.printed import TABLE_TWO
 from understudy.experiments.privci.structure import Tree
 from understudy.experiments.privci.tables import TABLES, Table
@@ -78,30 +78,19 @@ def _table_two(found: Found) -> str:
     for metric in METRICS:
         for one in TABLES:
             printed, ours = TABLE_TWO[metric.name][one.name], found.compared(one.name, metric)
-            row = [
-                metric.head,
-                one.name,
-                printed.difference,
-                printed.p_value,
-                _tick(printed.better),
-            ]
-            if ours is not None:
-                row += [
-                    _signed(ours.difference.value, metric),
-                    f"± {_half(ours.difference.half, metric)}",
-                ]
-                row += [f"{ours.p_value:.4f}", _tick(ours.better)]
-            rows.append([*row, *[""] * (9 - len(row))])
-    head = ["", "table", "print: Δ", "p", "", "ours: Δ", "", "p", ""]
-    return table(head, rows)
+            row = [metric.head, one.name, printed.difference, printed.p_value]
+            row.append(_tick(printed.better))
+            row += ["", "", ""] if ours is None else _ours(ours, metric)
+            rows.append(row)
+    return table(["", "table", "print: Δ", "p", "", "ours: Δ", "p", ""], rows)
 
 
-def _signed(value: float, metric: Metric) -> str:
-    return f"{value:+.{max(metric.places, 1)}f}"
-
-
-def _half(value: float, metric: Metric) -> str:
-    return f"{value:.{max(metric.places, 1)}f}"
+def _ours(compared: Compared, metric: Metric) -> list[str]:
+    mean = compared.difference
+    # As many digits as are printed, but for q.
+    places = 1 if metric is Q else 4
+    told = f"{mean.value:+.{places}f} ± {mean.half:.{places}f}"
+    return [told, f"{compared.p_value:.4f}", _tick(compared.better)]
 
 
 def _tick(better: bool) -> str:  # noqa: FBT001 - what it says
@@ -136,29 +125,22 @@ def _same(found: Found) -> str:
 
 
 def _once(found: Found) -> str:
-    arms = [arm.name for arm in (PRIVCI, PREFAIR, EXHAUSTIVE, AIM, PRISM, MST)]
     metrics = (AUC, KL, TV, CMI, EO)
     rows = []
     for one in TABLES:
-        for arm in (*arms, REAL):
-            means = [found.mean(one.name, arm, 1.0, metric) for metric in metrics]
-            if means[0] is not None:
-                rows.append(
-                    [
-                        one.name,
-                        arm,
-                        *(
-                            "" if arm == REAL and metric in (KL, TV) else shown(mean, metric.places)
-                            for mean, metric in zip(means, metrics, strict=True)
-                        ),
-                        _seconds(found.seconds(one.name, arm, 1.0)),
-                    ]
-                )
-    return table(["table", "method", *(metric.head for metric in metrics), "seconds ↓"], rows)
-
-
-def _seconds(value: float | None) -> str:
-    return f"{value:.1f}" if value else ""
+        for arm in (PRIVCI, PREFAIR, EXHAUSTIVE, AIM, PRISM, MST):
+            means = [found.mean(one.name, arm.name, 1.0, metric) for metric in metrics]
+            if any(means):
+                told = [shown(mean, m.places) for mean, m in zip(means, metrics, strict=True)]
+                own = found.largest_model_cmi([arm], [one])
+                took = found.seconds(one.name, arm.name, 1.0)
+                told += ["" if own is None else f"{own:.0e}" if own else "0", f"{took:.1f}"]
+                rows.append([one.name, arm.name, *told])
+        real = {m: shown(found.mean(one.name, REAL, 1.0, m), m.places) for m in (AUC, CMI, EO)}
+        if any(real.values()):
+            rows.append([one.name, REAL, *(real.get(metric, "") for metric in metrics), "", ""])
+    head = [metric.head for metric in metrics]
+    return table(["table", "method", *head, "the model's own CMI ↓", "seconds ↓"], rows)
 
 
 def _swept(found: Found, one: Table, epsilons: Sequence[float]) -> str:

@@ -10,6 +10,7 @@ from understudy.curator.coded_task import Mean, mean_of
 from understudy.curator.signed_ranks import signed_ranks
 from understudy.experiments.privci.arms import PREFAIR, PRIVCI, Arm
 from understudy.experiments.privci.metrics import Metric
+from understudy.experiments.privci.tables import Table
 from understudy.experiments.privci.trial import Outcome
 
 SIGNIFICANT = 0.05
@@ -84,24 +85,24 @@ class Found:
         both = [key for key in ours if key in theirs]
         return sum(ours[key] == theirs[key] for key in both), len(both)
 
-    def largest_model_cmi(self, arms: Sequence[Arm]) -> float | None:
-        """The largest dependence in any of these arms' models."""
-        names = {arm.name for arm in arms}
+    def largest_model_cmi(self, arms: Sequence[Arm], tables: Sequence[Table]) -> float | None:
+        """The largest dependence in any of these arms' models of these tables."""
+        names = {(table.name, arm.name) for table in tables for arm in arms}
         known = [
             one.model_cmi
             for one in self.outcomes
-            if one.cell.arm in names and one.model_cmi is not None
+            if (one.cell.table, one.cell.arm) in names and one.model_cmi is not None
         ]
         return max(known, default=None)
 
-    def seconds(self, table: str, arm: str, epsilon: float) -> float | None:
+    def seconds(self, table: str, arm: str, epsilon: float) -> float:
         """How long a release takes, in the mean."""
         taken = [
             one.seconds
             for one in self.outcomes
             if (one.cell.table, one.cell.arm, one.cell.epsilon) == (table, arm, epsilon)
         ]
-        return float(np.mean(taken)) if taken else None
+        return float(np.mean(taken))
 
     def _by_pair(self, table: str, arm: Arm, metric: Metric) -> dict[tuple[int, float], float]:
         return {
