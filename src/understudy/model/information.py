@@ -52,9 +52,10 @@ def conditional_information(joint: Table) -> float:
     protected = joint.sum(axis=0, keepdims=True)
     given = joint.sum(axis=(0, 1), keepdims=True)
     seen = joint > 0
-    ratio = joint[seen] / (outcome * protected)[seen]
-    ratio *= np.broadcast_to(given, joint.shape)[seen]
-    return max(0.0, float(joint[seen] @ np.log(ratio)))
+    # In logarithms: shares may be so small that their products are none.
+    with np.errstate(divide="ignore", invalid="ignore"):
+        logs = np.log(given) - np.log(outcome) - np.log(protected)
+    return max(0.0, float(joint[seen] @ (np.log(joint[seen]) + logs[seen])))
 
 
 def _graphical(model: object) -> GraphicalModel | None:
