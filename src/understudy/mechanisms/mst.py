@@ -68,6 +68,10 @@ class Mst:
             if merged.domain.size(pair) <= room and domain.size(pair) <= ledger.most_cells
         ]
         tree = self.tree(merged, edges, rho=third, allowed=allowed, most_cells=room)
+        if not tree and len(ones) > 1:  # no pair is allowed, or none has room
+            alone += measured(ledger, ones, rho=ledger.rest(), allocation=self.allocation)
+            columns = Columns.of(domain, alone, rarity=self.rarity)
+            merged = ledger.merged(columns.groups)
         # MEASURE: its pairs, for all that is left
         pairs = measured(merged, tree, rho=merged.rest(), allocation=self.allocation)
         # FIT

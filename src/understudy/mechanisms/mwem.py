@@ -4,12 +4,13 @@ The number of rows is bought, where the published method takes it for known; and
 wrong by more than the noise it would carry, as in AIM.
 """
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from itertools import combinations
 from typing import ClassVar
 
+from understudy.domain import Clique
 from understudy.knowledge import Allowed, anything
 from understudy.mechanisms.parameters import check_whole
 from understudy.model.estimate import MODEL_BYTES, Stopping, check_bytes, estimate
@@ -60,10 +61,11 @@ class Mwem:
             each = ledger.rest() / left
             paid = each * (1 - _SELECTING)
             # SELECT: the pair that the model gets most wrong
+            before = {one.clique for one in measured}
             fitting = with_room(
                 ledger,
-                pairs,
-                {one.clique for one in measured},
+                [*pairs, *_alone(domain.names, before, allowed)],
+                before,
                 model_bytes=self.model_bytes,
                 allowed=allowed,
             )
@@ -85,3 +87,14 @@ class Mwem:
                 most_bytes=self.model_bytes,
             ).model
         return model
+
+
+def _alone(names: Sequence[str], measured: Collection[Clique], allowed: Allowed) -> list[Clique]:
+    """Columns that no pair tells about, and none may: only by themselves can they be counted."""
+    told = {name for clique in measured for name in clique}
+    return [
+        (name,)
+        for name in names
+        if name not in told
+        and not any(allowed([*measured, (name, other)]) for other in names if other != name)
+    ]

@@ -1,6 +1,6 @@
 """PRISM with the model of its paper's experiments: features independent given the target."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from fractions import Fraction
 from math import inf
 from typing import TYPE_CHECKING
@@ -29,16 +29,9 @@ def naive_bayes(
     (target,) = recipe.targets(ledger.schema.target)
     regime = recipe.regime_of(target)
     stated = regime.known_features(target)
-    possible = [
-        name
-        for name in domain.names
-        if name != target
-        and domain.size((name, target)) <= ledger.most_cells
-        and allowed([domain.canonical((name, target))])
-    ]
     # MEASURE: single columns
-    paired = {*(stated or ())} & {*possible}
-    ones = [(name,) for name in domain.names if name not in paired]
+    paired = _pairs(ledger, target, stated or (), allowed)
+    ones = [(name,) for name in domain.names if name not in paired.values()]
     alone = [*known, *bought(recipe, ledger, ones, whole * BACKGROUND)]
     task = whole * (1 - BACKGROUND)
     # SELECT: the features
@@ -49,14 +42,12 @@ def naive_bayes(
         features, spent = features_of(recipe, room, target, whole * share, task)
         task -= spent
     else:
-        features = {name: recipe.importance[name] for name in stated if name in paired}
-    # MEASURE: pairs with the target
-    pairs: dict[Clique, float] = {}
-    for name, weight in features.items():
-        pair = domain.canonical((name, target))
-        if allowed([*pairs, pair]):
-            pairs[pair] = weight
-    measured_pairs = bought(recipe, ledger, pairs, task)
+        features = {name: recipe.importance[name] for name in stated}
+    # MEASURE: pairs with the target; where there is none, single columns once more
+    pairs = {
+        pair: features[name] for pair, name in _pairs(ledger, target, features, allowed).items()
+    }
+    measured_pairs = bought(recipe, ledger, pairs or ones, task)
     # FIT
     families = [Family(target)]
     for name in domain.names:
@@ -64,3 +55,15 @@ def naive_bayes(
             tied_to = domain.canonical((name, target)) in pairs
             families.append(Family(name, (target,) if tied_to else ()))
     return BayesNet.of(domain, families, [*alone, *measured_pairs])
+
+
+def _pairs(
+    ledger: Ledger, target: str, features: Iterable[str], allowed: Allowed
+) -> dict[Clique, str]:
+    """Pairs of a feature with the target that can be counted, and are allowed together."""
+    found: dict[Clique, str] = {}
+    for name in features:
+        pair = ledger.domain.canonical((name, target))
+        if ledger.domain.size(pair) <= ledger.most_cells and allowed([*found, pair]):
+            found[pair] = name
+    return found
