@@ -48,7 +48,7 @@ def check_sample(model, sizes, count=300):
 def test_the_names_are_those_of_the_command_line():
     names = [kind.name for kind in MECHANISMS]
     assert names == [
-        *("prism", "mst", "aim", "privci", "privbayes", "mwem", "prefair", "independent")
+        *("prism", "mst", "aim", "privci", "privbayes", "mwem", "prefair", "independent"),
     ]
     assert mechanism_named(AUTO) == Mst()
     assert mechanism_named(AUTO, {"rarity": "2"}) == Mst(rarity=2.0)
@@ -95,7 +95,8 @@ def test_parameters_are_read_as_numbers_of_their_kind(name, parameters, expected
         (
             "mts",
             {},
-            "no method .mts.. Known: auto, prism, mst, aim, privci, privbayes, mwem.*methods",
+            "no method 'mts'. Known: auto, prism, mst, aim, privci, privbayes, mwem, prefair, "
+            "independent.*methods",
         ),
         ("", {}, "no method ''"),
         ("AIM", {}, "no method 'AIM'"),
