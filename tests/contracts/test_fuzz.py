@@ -132,12 +132,13 @@ def listening(case, seen: Seen, before: Seen | None) -> Iterator[None]:
         yield
 
 
-def independences(case, method: str) -> list[Independence]:
-    """Of the first columns: where a method needs one, and now and then for the others."""
-    names = [column.name for column in case.columns]
-    if len({*names}) < 2 or not (method in {"privci", "prefair"} or case.seed % 5 == 0):
+def demanded(case) -> list[Independence]:
+    """An independence, for methods that need one and now and then for others."""
+    needed = METHODS[case.seed % len(METHODS)] in {"privci", "prefair"}
+    names = list(dict.fromkeys(p.name for p in case.columns if isinstance(p.name, str)))
+    if len(names) < 2 or not (needed or case.seed % 5 == 0):
         return []
-    return [Independence(names[0], names[1], given=names[2:3])]
+    return [Independence(names[0], names[1], names[2:] if case.seed % 2 else ())]
 
 
 def run(case, rows, schema, folder: Path, before: Seen | None = None) -> Seen:
@@ -145,7 +146,6 @@ def run(case, rows, schema, folder: Path, before: Seen | None = None) -> Seen:
     seen = Seen()
     data = fuzz.opened(case, rows, folder)
     source = None if case.real_noise else SeededForTests(case.seed)
-    method = METHODS[case.seed % len(METHODS)]
     with listening(case, seen, before), warnings.catch_warnings(record=True) as heard:
         warnings.simplefilter("always")
         try:
@@ -155,8 +155,8 @@ def run(case, rows, schema, folder: Path, before: Seen | None = None) -> Seen:
                 allow_non_private=case.schema == "drafted" and bool(case.seed % 3),
                 source=source,
                 tell=seen.told.append,
-                constraints=independences(case, method),
-                **{"mechanism": method, **case.request},
+                constraints=demanded(case),
+                **{"mechanism": METHODS[case.seed % len(METHODS)], **case.request},
             )
         except UnderstudyError as error:
             seen.error = error

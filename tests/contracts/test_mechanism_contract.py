@@ -54,6 +54,11 @@ def rows(count=ROWS, seed=0):
     )
 
 
+def demanded(kind):
+    """An independence, where a method is made for one."""
+    return ["city _||_ sole | age"] if "independence" in kind.needs else []
+
+
 def opened(table=None, budget=BUDGET, **options):
     return Ledger.open(rows() if table is None else table, SCHEMA, budget, **options)
 
@@ -196,7 +201,14 @@ def test_nor_by_anything_else_in_a_whole_run(kind, tainted, monkeypatch):
         return ledger
 
     monkeypatch.setattr(Ledger, "open", open_tainted)
-    release = synthesize(rows(), target="ill", epsilon=20.0, mechanism=kind(), unit="person:who:2")
+    release = synthesize(
+        rows(),
+        target="ill",
+        epsilon=20.0,
+        mechanism=kind(),
+        constraints=demanded(kind),
+        unit="person:who:2",
+    )
     assert {"measure", "values", "recode"} <= set(asked[0])
     assert release.sample(3, seed=0).shape == (3, 4)
 
@@ -291,6 +303,7 @@ def test_it_works_where_facts_are_found_out(kind, epsilon, count):
         target="ill",
         epsilon=epsilon,
         mechanism=kind(),
+        constraints=demanded(kind),
         unit="person:who:2",
         rows=30,
     )

@@ -580,9 +580,8 @@ class Broken:
     error: ClassVar[type[BaseException]]
 
     def fit(self, ledger, known, allowed):
-        del allowed
         ledger.measure([()], rho=ledger.rest() / 2)
-        raise self.error(known)
+        raise self.error(known, allowed)
 
 
 @pytest.mark.parametrize("error", [ZeroDivisionError, KeyboardInterrupt])

@@ -144,14 +144,8 @@ def test_where_nobody_says_how_many_rows_there_are_that_is_said():
 
 @pytest.mark.parametrize("kind", MECHANISMS, ids=lambda kind: kind.name)
 def test_every_method_can_be_planned(kind):
-    needy = kind.name in {"privci", "prefair"}
-    planned = plan(
-        SCHEMA,
-        epsilon=1.0,
-        target="y",
-        mechanism=kind.name,
-        constraints=["y _||_ b | a"] if needy else (),
-    )
+    demanded = ["y _||_ a | b"] if "independence" in kind.needs else []
+    planned = plan(SCHEMA, epsilon=1.0, target="y", mechanism=kind.name, constraints=demanded)
     assert planned.method == kind.name
     assert counts(planned)
     assert sum(planned.shares.values()) == pytest.approx(1.0)
