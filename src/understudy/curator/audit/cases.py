@@ -10,17 +10,22 @@ from understudy.curator.audit.overheard import Overheard
 from understudy.curator.audit.pair import COLUMNS, Pair
 from understudy.domain import Clique
 from understudy.errors import BadInput, listed
+from understudy.knowledge import Independence
 from understudy.mechanisms.aim import Aim
+from understudy.mechanisms.api import Mechanism
 from understudy.mechanisms.catalog import MECHANISMS
 from understudy.mechanisms.mwem import Mwem
+from understudy.mechanisms.prefair import PreFair, Search
 from understudy.mechanisms.prism import Prism
+from understudy.mechanisms.privci import PrivCI
 from understudy.privacy.budget import Budget
 from understudy.privacy.row_maps import ClippedMoments, InducingFeatures, NormalScores, RowMap
 from understudy.privacy.scores import CountTV, L1Distance, Score
 from understudy.privacy.train import Training
 from understudy.privacy.unit import Person, Record, Replacement, Unit
 from understudy.privacy.weights import UNIT, RowWeights
-from understudy.select.regimes import Graphical, Predictive
+from understudy.select.regimes import Graphical, Predictive, Regime
+from understudy.separation import Separation
 
 UNITS: tuple[Unit, ...] = (Record(), Replacement(), Person("who", 3))
 _SHORT = {Record: "record", Replacement: "replace", Person: "person"}
@@ -34,6 +39,8 @@ _CANARY = (0.0, 0.0, 1.0)
 """A number for each code: 1 for the canary's."""
 _METHOD_ROWS = 1000
 """So many that a method finds room for pairs, whatever the unit."""
+_APART = Separation([Independence("a", "b", ["c"])])
+"""What a method keeps that is made for independences."""
 _CLIP = 2.0**-8
 """So small that the canary's gradient is always cut to it."""
 
@@ -81,11 +88,24 @@ def _all(budget: Budget) -> Iterator[Case]:
         columns = COLUMNS[:2] if kind in {Aim, Mwem} else COLUMNS
         for unit in UNITS:
             pair = Pair(unit, rows=_METHOD_ROWS, columns=columns)
-            yield Case(kind.name, "", pair, budget, kind().fit)  # type: ignore[arg-type]
+            yield Case(kind.name, "", pair, budget, _fit(kind()))
     # With three columns all are features, unless fewer are asked for.
     pair = Pair(Record(), rows=_METHOD_ROWS)
-    for how, regime in {"one feature": Predictive(k=1), "a blanket": Graphical.learn()}.items():
-        yield Case("prism", how, pair, budget, Prism(regime=regime).fit)  # type: ignore[arg-type]
+    regimes: dict[str, Regime] = {"one feature": Predictive(k=1), "a blanket": Graphical.learn()}
+    for how, regime in regimes.items():
+        yield Case("prism", how, pair, budget, _fit(Prism(regime=regime)))
+    exhaustive = PreFair(search=Search.EXHAUSTIVE)
+    yield Case("prefair", "exhaustive", pair, budget, _fit(exhaustive))
+    # Nothing is given: the forest ends early, and what is left of the choice goes to its pair.
+    forest = _fit(PrivCI(), Separation([Independence("a", "b")]))
+    yield Case("privci", "a forest", pair, budget, forest)
+
+
+def _fit(method: Mechanism, allowed: Separation | None = None) -> Callable[[Overheard], object]:
+    """A method; where it keeps independences, with one that leaves it something to choose."""
+    if allowed is None:
+        allowed = _APART if isinstance(method, PrivCI | PreFair) else Separation()
+    return lambda ledger: method.fit(ledger, allowed=allowed)  # type: ignore[arg-type]
 
 
 def _measuring(budget: Budget) -> Iterator[Case]:

@@ -37,6 +37,8 @@ FAST = [
     *(f"{kind.name}, record" for kind in MECHANISMS),
 ]
 SLOW = [
+    "prefair, exhaustive, record",
+    "privci, a forest, record",
     "measure, weighted rows, record",
     "select, dependence, record",
     "train, ten steps, record",
