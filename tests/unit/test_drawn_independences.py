@@ -180,7 +180,9 @@ def rows():
     return private_rows()
 
 
-@pytest.mark.parametrize("method", ["privci", "prism", "privbayes"])
+@pytest.mark.parametrize(
+    "method", ["privci", *(pytest.param(m, marks=pytest.mark.slow) for m in ("prism", "privbayes"))]
+)
 def test_decoded_rows_keep_it_within_the_bins_that_were_given(rows, method):
     made = synthesize(
         rows,

@@ -16,7 +16,7 @@ STATED = st.lists(independences(NAMES), min_size=1, max_size=3)
 
 
 @given(STATED, cliques(NAMES, most=4))
-@settings(max_examples=500)
+@settings(max_examples=300)
 def test_marginals_are_allowed_exactly_if_no_path_goes_around_the_given(stated, measured):
     kept = separated(stated, measured)
     event(f"kept: {kept}")
