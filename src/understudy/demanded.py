@@ -26,7 +26,7 @@ def read(public: Mapping[str, Any]) -> tuple[Independence, ...]:
     try:
         return tuple(Independence(**one) for one in public.get(INDEPENDENCES) or ())
     except TypeError:
-        msg = "The certificate lists independences in a form that this version cannot read."
+        msg = "The certificate lists independences that cannot be read."
         raise BadInput(msg) from None
 
 

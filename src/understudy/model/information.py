@@ -14,13 +14,15 @@ from understudy.model.merged import MergedModel
 from understudy.model.product import ProductModel
 
 MOST_CELLS = 2**22
+_MOST_CARRIED = 2**25
+"""Cells of a message that carries the named columns past a separator."""
 
 
 def model_information(model: object, independence: Independence) -> float | None:
     """The conditional mutual information of the two sides in a model, in nats.
 
     None where it cannot be computed: the table of all columns that are named is too large, or
-    the model is of a kind that has no marginals.
+    the model does not know them, or is of a kind that has no marginals.
 
     Codes that were merged come apart by draws of their own, which changes nothing:
     docs/proofs/privci.md.
@@ -31,7 +33,11 @@ def model_information(model: object, independence: Independence) -> float | None
     if graphical is None:
         return None
     sizes = graphical.domain.sizes
-    if prod(sizes[name] for name in independence.columns) > MOST_CELLS:
+    if not {*independence.columns} <= {*sizes}:
+        return None
+    cells = _size(sizes, independence.columns)
+    widest = max(_size(sizes, separator) for separator in graphical.tree.separators)
+    if cells > MOST_CELLS or cells * widest > _MOST_CARRIED:
         return None
     try:
         joint = graphical.beliefs.marginal(independence.columns)
