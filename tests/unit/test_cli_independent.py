@@ -252,6 +252,14 @@ def test_names_with_commas_and_signs_come_back_from_a_certificate():
     }
 
 
+@pytest.mark.parametrize(
+    "listed", [[{"outcome": "a"}], "a", [3], [{"outcome": 3, "protected": 4}], {"a": "b"}], ids=str
+)
+def test_a_certificate_that_lists_nonsense_is_refused(listed):
+    with pytest.raises(BadInput, match="cannot be read"):
+        demanded.read({demanded.INDEPENDENCES: listed})
+
+
 def test_columns_with_odd_names_are_kept_apart_all_the_way(folder):
     rng = np.random.default_rng(0)
     names = ["a, b", "c|d", "e ⟂ f", "<i>"]

@@ -128,7 +128,7 @@ def test_nothing_stated_allows_everything_and_is_false():
         [Independence(["a"], ("b",), ("c", "d"))],
         ["a _||_ b | c, d", Independence("a", "b", ("c", "d"))],
     ],
-    ids=str,
+    ids=lambda stated: type(stated).__name__,
 )
 def test_independences_are_read_from_sentences_or_values(stated):
     assert Separation(stated).independences == (Independence("a", "b", ["c", "d"]),)

@@ -156,3 +156,15 @@ def test_what_cannot_be_computed_is_not_told():
     assert model_information(wide, Independence("c0", "c1")) < 1e-9
     assert model_information(wide, Independence("c0", "c1", ["c2", "c3", "c4"])) is None
     assert model_information(object(), Independence("a", "b")) is None
+    assert model_information(wide, Independence("c0", "nowhere")) is None
+
+
+def test_a_table_that_would_be_carried_past_a_wide_clique_is_not_computed():
+    # The named columns alone are few cells; with what lies between them they would be too many.
+    sizes = {"x": 200, "y": 200, **{f"m{k}": 32 for k in range(2)}}
+    domain = Domain.of(sizes)
+    between = ("m0", "m1")
+    ends = [Factor((*between, n), np.zeros((32, 32, 200))) for n in ("x", "y")]
+    model = GraphicalModel(domain, 1.0, tuple(ends))
+    assert model_information(model, Independence("x", "y")) is None
+    assert model_information(model, Independence("x", "m0")) < 1e-9
