@@ -35,7 +35,14 @@ class Independence:
         given: str | Iterable[str] = (),
     ) -> None:
         for side, names in (("outcome", outcome), ("protected", protected), ("given", given)):
-            object.__setattr__(self, side, (names,) if isinstance(names, str) else tuple(names))
+            named: object = (names,) if isinstance(names, str) else names
+            if not isinstance(named, Iterable):
+                msg = f"{side} is {names!r}; name columns, such as Independence('income', 'sex')."
+                raise BadInput(msg)
+            object.__setattr__(self, side, tuple(named))
+            if not all(isinstance(name, str) for name in getattr(self, side)):
+                msg = f"{side} is {getattr(self, side)!r}; columns are named by text."
+                raise BadInput(msg)
         if not self.outcome or not self.protected:
             msg = f"An independence needs columns on both sides of ⟂; this one reads: {self}."
             raise BadInput(msg)

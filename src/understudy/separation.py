@@ -29,7 +29,11 @@ class Separation:
         stated = [independences] if isinstance(independences, str) else independences
         if isinstance(stated, Independence):
             stated = [stated]
-        found = [Independence.parse(one) if isinstance(one, str) else one for one in stated]
+        found = (
+            [Independence.parse(one) if isinstance(one, str) else one for one in stated]
+            if isinstance(stated, Iterable)
+            else [stated]
+        )
         if not all(isinstance(one, Independence) for one in found):
             msg = 'State independences as Independence(…) or as "income _||_ sex | job".'
             raise BadInput(msg)
