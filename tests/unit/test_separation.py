@@ -134,7 +134,7 @@ def test_independences_are_read_from_sentences_or_values(stated):
     assert Separation(stated).independences == (Independence("a", "b", ["c", "d"]),)
 
 
-@pytest.mark.parametrize("stated", [[3], [None], [("a", "b")]], ids=str)
+@pytest.mark.parametrize("stated", [[3], [None], [("a", "b")], 3, None], ids=str)
 def test_what_is_no_independence_is_refused(stated):
     with pytest.raises(BadInput, match="State independences as Independence"):
         Separation(stated)
@@ -157,6 +157,15 @@ def test_what_is_no_independence_is_refused(stated):
 def test_a_sentence_that_makes_no_sense_is_refused(sentence, message):
     with pytest.raises(BadInput, match=message):
         Separation([sentence])
+
+
+@pytest.mark.parametrize("name", [3, [3], ["a", None], [["a"]]], ids=str)
+@pytest.mark.parametrize("place", range(3))
+def test_a_column_is_named_by_text(place, name):
+    sides = ["x", "y", "z"]
+    sides[place] = name
+    with pytest.raises(BadInput, match=r"; (name columns|columns are named by text)"):
+        Independence(*sides)
 
 
 @pytest.mark.parametrize("place", range(3))
