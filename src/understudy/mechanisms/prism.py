@@ -46,6 +46,8 @@ _CHOOSING = Fraction(1, 3)
 """Of what the background has for pairs."""
 _WIDE = Fraction(1, 2)
 """Of the task's budget: triples, or all features together."""
+_DUST = Fraction(1, 10**6)
+"""Of the budget: less than this would buy nothing but noise."""
 _LAST = Stopping(relative=1e-3, iterations=300)
 """On Adult, 200 more gain half a per cent of the loss, far below its noise."""
 
@@ -226,9 +228,10 @@ class Prism:
             if edges
             else []
         )
-        # All that is left: also what choices did not need, or what no pair had room for.
-        last = tree or (pairs if edges else {})
-        measured_tree = bought(self, room.merged, last, ledger.rest())
+        # All that is left: also what choices did not need; but not what rounding leaves.
+        left = ledger.rest()
+        last = tree or (pairs if left > whole * _DUST else {})
+        measured_tree = bought(self, room.merged, last, left)
         # FIT
         rest = [*measured_pairs, *measured_wide, *measured_tree]
         fitted = room.fitted([*columns.measurements, *rest], _LAST)

@@ -168,3 +168,9 @@ def test_a_table_that_would_be_carried_past_a_wide_clique_is_not_computed():
     model = GraphicalModel(domain, 1.0, tuple(ends))
     assert model_information(model, Independence("x", "y")) is None
     assert model_information(model, Independence("x", "m0")) < 1e-9
+
+
+def test_shares_whose_products_vanish_tell_no_infinity():
+    rare = np.outer([1e-160, 1.0], [1e-160, 1e-8])
+    joint = np.stack([np.full((2, 2), 0.25), rare], axis=2)
+    assert conditional_information(joint) < 1e-9
