@@ -86,14 +86,13 @@ class _Parts:
     """Into which parts the columns fall without the given ones, and whose side a part is on."""
 
     part: dict[str, int]
-    """Of columns that are named or were measured; any other is a part by itself."""
+    """Of columns on a side, or measured and not given; any other is a part by itself."""
     outcome: frozenset[int]
     protected: frozenset[int]
-    given: frozenset[str]
 
     def joined_by(self, clique: Clique) -> bool:
         """Whether one more marginal makes a path from one side to the other."""
-        met = {self.part[n] for n in clique if n in self.part and n not in self.given}
+        met = {self.part[n] for n in clique if n in self.part}
         return bool(met & self.outcome) and bool(met & self.protected)
 
 
@@ -114,4 +113,4 @@ def _parts(independence: Independence, cliques: Iterable[Clique]) -> _Parts | No
         frozenset(part[name] for name in side)
         for side in (independence.outcome, independence.protected)
     )
-    return None if outcome & protected else _Parts(part, outcome, protected, given)
+    return None if outcome & protected else _Parts(part, outcome, protected)
