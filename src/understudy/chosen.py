@@ -61,13 +61,16 @@ class Chosen:
         budget = budget_for(epsilon, delta, None if stated is None else stated.with_roles(roles))
         allowed = Separation(constraints)
         if isinstance(recipe, Constrained):
-            recipe.check_independences(allowed, asked_for)
+            # As far as it can be told before the table is opened.
+            recipe.check_independences(allowed, (), asked_for)
         return cls(stated, recipe, whose, roles, budget, allowed)
 
     def check_fit(self, schema: Schema) -> None:
         """Refuse a mechanism, or independences, that do not fit the columns."""
         names = [column.name for column in schema.coded]
         self.allowed.check(names)
+        if isinstance(self.recipe, Constrained):
+            self.recipe.check_independences(self.allowed, names, schema.target)
         if isinstance(self.recipe, Choosy):
             self.recipe.check(names, schema.target)
 

@@ -6,6 +6,7 @@ from typing import Any
 from understudy.errors import BadInput, CheckFailed, listed
 from understudy.knowledge import Independence
 from understudy.mechanisms.api import Model
+from understudy.model.information import cliques_of
 from understudy.schema import Schema
 from understudy.separation import Separation
 
@@ -59,7 +60,7 @@ def costs(allowed: Separation, schema: Schema) -> tuple[str, ...]:
 
 def check_kept(allowed: Separation, model: Model) -> None:
     """Refuse a model in which an independence does not hold: a fault of its method."""
-    if not allowed([one.clique for one in model.measurements]):
+    if not (allowed([one.clique for one in model.measurements]) and allowed(cliques_of(model))):
         msg = (
             "The method measured columns together that a stated independence keeps apart. That is "
             "a fault of the method, and nothing is released; please report it."

@@ -11,7 +11,9 @@ from understudy.errors import BadInput, listed
 Allowed: TypeAlias = Callable[[Sequence[Clique]], bool]
 """Whether marginals may be measured together; decided by public facts."""
 
-_SENTENCE = re.compile(r"^(?P<outcome>.+?)(?:_\|\|_|⟂|⊥)(?P<protected>[^|]+)(?:\|(?P<given>.*))?$")
+_SENTENCE = re.compile(
+    r"^(?P<outcome>.+?)(?:_\|\|_|⟂|⊥)(?P<protected>[^|]+)(?:\|(?P<given>[^|]*))?$"
+)
 
 
 @dataclass(frozen=True)

@@ -18,8 +18,8 @@ from understudy.knowledge import Independence
 class Separation:
     """Marginals may be measured together as long as all independences hold in their model.
 
-    >>> fair = Separation(["income _||_ sex | job"])
-    >>> fair([("sex", "job"), ("job", "income")]), fair([("sex", "town"), ("town", "income")])
+    >>> kept = Separation(["income _||_ sex | job"])
+    >>> kept([("sex", "job"), ("job", "income")]), kept([("sex", "town"), ("town", "income")])
     (True, False)
     """
 

@@ -18,7 +18,10 @@ TextEncoding = Annotated[
 ]
 Independent = Annotated[
     list[str] | None,
-    typer.Option(metavar="O _||_ S | A,B", help="Shall hold in the model; repeatable."),
+    typer.Option(
+        metavar="O _||_ S | A,B",
+        help="O shall tell nothing about S once A and B are known; repeatable.",
+    ),
 ]
 AsJson = Annotated[bool, typer.Option("--json", help="Print JSON and nothing else.")]
 

@@ -37,7 +37,8 @@ def reproduce(  # noqa: PLR0913 - one per option
     """Repeat a paper's experiments: ours beside the print.
 
     Tables that a paper invents are invented anew; others are read from --data: without it they
-    are left out, and a paper that invents none is refused. These are public benchmarks.
+    are left out, and a paper that invents none is refused. Nothing here is private: these are
+    public benchmarks.
     """
     from understudy.experiments.written import check_writable, write_text
     from understudy.progress import told_steps

@@ -51,8 +51,13 @@ class Choosy(Protocol):
 class Constrained(Protocol):
     """A mechanism that needs independences, or may have been told what contradicts them."""
 
-    def check_independences(self, allowed: Separation, target: str | None) -> None:
-        """Refuse what does not go together; decided by public facts."""
+    def check_independences(
+        self, allowed: Separation, names: Sequence[str], target: str | None
+    ) -> None:
+        """Refuse what does not go together; decided by public facts.
+
+        Asked twice: without names before the table is opened, and with those of its columns.
+        """
 
 
 @runtime_checkable

@@ -54,12 +54,24 @@ class PreFair(Mst):
             msg = f"There is no search {self.search!r}. Known: {listed(Search)}."
             raise BadInput(msg) from None
 
-    def check_independences(self, allowed: Separation, target: str | None) -> None:
-        """Refuse to run without one, and to search for several at once."""
+    def check_independences(
+        self, allowed: Separation, names: Sequence[str], target: str | None
+    ) -> None:
+        """Refuse to run without one, and a search that would take too long."""
         del target
         check_some(self.name, allowed)
-        if self.search is Search.EXHAUSTIVE and len(allowed.independences) > 1:
+        if self.search is Search.GREEDY:
+            return
+        one, *others = allowed.independences
+        if others:
             msg = "An exhaustive search knows one independence; take privci for several."
+            raise BadInput(msg)
+        free = sum(name not in one.columns for name in names)
+        if free > MOST_FREE:
+            msg = (
+                f"An exhaustive search tries both sides for {free} columns in no role, and at "
+                f"most {MOST_FREE} are possible. Take the greedy one, or privci."
+            )
             raise BadInput(msg)
 
     def tree(
@@ -77,26 +89,15 @@ class PreFair(Mst):
             fair = [edge for edge in edges if fair_edge(stated, edge.clique)]
             return private_forest(ledger, fair, rho=rho, allowed=allowed, most_cells=most_cells)
         (one,) = stated
+        edges = [edge for edge in edges if allowed([edge.clique])]
         noisy = ledger.scores(edges, rho=rho).values if edges else ()
         scores = {edge.clique: float(score) for edge, score in zip(edges, noisy, strict=True)}
         kept: list[Clique] = []
         for pair in best_fair_tree(one, scores):  # the best pairs first, as far as there is room
-            most_cells -= ledger.domain.size(pair)
-            if most_cells < 0:
-                break
-            kept.append(pair)
+            if ledger.domain.size(pair) <= most_cells:
+                most_cells -= ledger.domain.size(pair)
+                kept.append(pair)
         return kept
-
-    def check(self, names: Sequence[str], target: str | None) -> None:
-        """Refuse a search that would take too long; how many columns there are is public."""
-        del target
-        free = len(names) - 2  # one on each side at least
-        if self.search is Search.EXHAUSTIVE and free > MOST_FREE:
-            msg = (
-                f"An exhaustive search tries both sides for up to {free} columns, and at most "
-                f"{MOST_FREE} are possible. Take the greedy one, or privci."
-            )
-            raise BadInput(msg)
 
 
 def fair_edge(independences: Sequence[Independence], pair: Clique) -> bool:
@@ -118,13 +119,16 @@ def best_fair_tree(one: Independence, scores: Mapping[Clique, float]) -> list[Cl
     names = dict.fromkeys(name for pair in scores for name in pair)
     free = [name for name in names if name not in one.columns]
     ranked = sorted(scores, key=lambda pair: -scores[pair])
-    found: list[tuple[int, float, list[Clique]]] = []
+    best: tuple[int, float] = (-1, 0.0)
+    found: list[Clique] = []
     for sides in product((False, True), repeat=len(free)):
         side = dict.fromkeys(one.outcome, False) | dict.fromkeys(one.protected, True)
         side |= dict(zip(free, sides, strict=True))
         tree = list(_spanning(ranked, side))
-        found.append((len(tree), sum(scores[pair] for pair in tree), tree))
-    return max(found, key=lambda tree: tree[:2])[2]
+        worth = len(tree), sum(scores[pair] for pair in tree)
+        if worth > best:
+            best, found = worth, tree
+    return found
 
 
 def _spanning(ranked: Sequence[Clique], side: Mapping[str, bool]) -> Iterator[Clique]:

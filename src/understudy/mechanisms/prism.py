@@ -141,18 +141,24 @@ class Prism:
             self.regime_of(name).check(names, name)
         self.importance.check(tuple(names))
 
-    def check_independences(self, allowed: Separation, target: str | None) -> None:
-        """Refuse causes and graphs that tie what shall be independent."""
-        for name in self.targets(target):
-            features = self.regime_of(name).known_features(name)
-            tied_to = [] if features is None else [*features]
-            if not allowed([(feature, name) for feature in tied_to]):
-                msg = (
-                    f"{name} shall be learned from {listed(tied_to)}, which a stated independence "
-                    "does not allow. Leave out the columns that it keeps apart, or the "
-                    "independence; or state no causes, and features are chosen that keep it."
-                )
-                raise BadInput(msg)
+    def check_independences(
+        self, allowed: Separation, names: Sequence[str], target: str | None
+    ) -> None:
+        """Refuse causes and blankets that tie what shall be independent."""
+        del names
+        stated = [
+            (feature, name)
+            for name in self.targets(target)
+            for feature in self.regime_of(name).known_features(name) or ()
+        ]
+        if not allowed(stated):
+            told = listed(f"{name} from {feature}" for feature, name in stated)
+            msg = (
+                f"It was stated to learn {told}: together, a stated independence does not allow "
+                "that. Leave out the columns that it keeps apart, or the independence; or state "
+                "no causes, and features are chosen that keep it."
+            )
+            raise BadInput(msg)
 
     def targets(self, target: str | None) -> dict[str, float]:
         """The columns to predict, with their weights."""

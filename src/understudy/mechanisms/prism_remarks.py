@@ -61,9 +61,9 @@ def left_out(recipe: "Prism", model: Model, target: str | None) -> tuple[str, ..
         if recipe.graphical and len(together) > _PAIR and not whole:
             found.append(
                 f"The {len(together) - 1} columns that were measured with {name} are not "
-                f"measured all together: a table of {cells:,} cells is beyond the limits, or "
-                "beyond what stands out of the noise. What several of them do together is "
-                "known from smaller tables alone."
+                f"measured all together: a table of {cells:,} cells is beyond the limits, "
+                "beyond what stands out of the noise, or not allowed. What several of them do "
+                "together is known from smaller tables alone."
             )
     return tuple(found)
 

@@ -64,7 +64,7 @@ def task_pairs(
     taken = Fraction(0)
     for target, weight in targets.items():
         share = Fraction(recipe.regime_of(target).share) / len(targets)
-        found, spent = features_of(recipe, room, target, whole * share, task)
+        found, spent = features_of(recipe, room, target, whole * share, task, begun=list(pairs))
         features[target] = list(found)
         taken += spent
         for name in found:
@@ -74,22 +74,39 @@ def task_pairs(
     return features, pairs, taken
 
 
-def features_of(
-    recipe: "Prism", room: Room, target: str, rho: Fraction, task: Fraction
+def features_of(  # noqa: PLR0913 - the last one by name
+    recipe: "Prism",
+    room: Room,
+    target: str,
+    rho: Fraction,
+    task: Fraction,
+    *,
+    begun: Sequence[Clique] = (),
 ) -> tuple[dict[str, float], Fraction]:
-    """Features with their weights, and what finding them took; `task` is for measuring them."""
+    """Features with their weights, and what finding them took; `task` is for measuring them.
+
+    Marginals that the choice was `begun` with are measured in any case.
+    """
     ledger, domain = room.ledger, room.ledger.domain
+
+    def pair(name: str) -> Clique:
+        return domain.canonical((name, target))
+
+    def fitting(names: Sequence[str], chosen: Sequence[str]) -> list[str]:
+        wanted = {pair(name): name for name in names}
+        return [wanted[one] for one in room.fitting(wanted, [*begun, *map(pair, chosen)])]
+
     before = ledger.rest()
     scoring = rho * _SCORING if recipe.weighted else Fraction(0)
-    pairs = {domain.canonical((n, target)): n for n in domain.names if n != target}
     search = FeatureSearch(
         ledger,
         room.merged,
         room.columns,
         target,
-        tuple(pairs[pair] for pair in room.fitting(pairs, ())),
+        tuple(fitting([name for name in domain.names if name != target], ())),
         scale=ledger.measure_event([()] * len(domain), rho=task).scale,
         rho=rho - scoring,
+        fitting=fitting,
     )
     names = recipe.regime_of(target).features(search, recipe.allocation)
     spent = ledger.rest() < before

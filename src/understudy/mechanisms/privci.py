@@ -5,6 +5,7 @@ for all marginals together is that of one, and the published score has another s
 the one it is used with; both are MST's here: docs/proofs/privci.md.
 """
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import ClassVar
 
@@ -21,9 +22,11 @@ class PrivCI(Mst):
     about: ClassVar[str] = "a tree of pairs in which stated independences hold"
     needs: ClassVar[str] = "an independence, with --independent"
 
-    def check_independences(self, allowed: Separation, target: str | None) -> None:
+    def check_independences(
+        self, allowed: Separation, names: Sequence[str], target: str | None
+    ) -> None:
         """Refuse to run without one: it would be MST under another name."""
-        del target
+        del names, target
         check_some(self.name, allowed)
 
 

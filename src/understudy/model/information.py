@@ -47,6 +47,14 @@ def model_information(model: object, independence: Independence) -> float | None
     return conditional_information(joint.reshape([_size(sizes, side) for side in sides]))
 
 
+def cliques_of(model: object) -> list[Clique]:
+    """The columns of each table that a model multiplies together from; of other models none."""
+    if isinstance(model, BayesNet):
+        return [(*step.given, *step.new) for step in model.steps]
+    graphical = _graphical(model)
+    return [] if graphical is None else [factor.clique for factor in graphical.factors]
+
+
 def conditional_information(joint: Table) -> float:
     """Of a table over outcome, protected and given; never negative.
 

@@ -28,7 +28,9 @@ def learned_blanket(search: FeatureSearch, most: int) -> list[str]:
     rounds = min(most, len(search.candidates))
     chosen: list[str] = []
     for _ in range(rounds):
-        left = [name for name in search.candidates if name not in chosen]
+        left = search.left(chosen)
+        if not left:
+            break
         scores = [_given(search, name, chosen) for name in left]
         place = search.merged.select(scores, rho=search.rho * _GROWING / rounds)
         chosen.append(left[place])

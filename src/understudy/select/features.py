@@ -1,5 +1,6 @@
 """Columns that tell about a target, chosen with noise."""
 
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 
@@ -34,6 +35,12 @@ class FeatureSearch:
     """The noise that a pair would be measured with, about."""
     rho: Fraction
     """What the choice may cost."""
+    fitting: Callable[[Sequence[str], Sequence[str]], Sequence[str]] = lambda names, _: names
+    """Which candidates can be measured with the target besides those chosen before."""
+
+    def left(self, chosen: Sequence[str]) -> Sequence[str]:
+        """Candidates that can still be chosen."""
+        return self.fitting([name for name in self.candidates if name not in chosen], chosen)
 
     def pair(self, name: str) -> Clique:
         """A candidate and the target, in the table's order."""
@@ -50,8 +57,7 @@ def by_association(search: FeatureSearch, count: int, *, each: Fraction) -> list
     """So many candidates, drawn one after the other by how far they are from independent."""
     scores = {name: search.association(name) for name in search.candidates}
     chosen: list[str] = []
-    while len(chosen) < count:
-        left = [name for name in search.candidates if name not in chosen]
+    while len(chosen) < count and (left := search.left(chosen)):
         chosen.append(left[search.merged.select([scores[name] for name in left], rho=each)])
     return chosen
 
@@ -82,7 +88,11 @@ def by_coefficients(search: FeatureSearch, count: int) -> list[str]:
     ends = np.cumsum([len(counts[name]) for name in names])
     parts = np.split(layer[:-1], ends[:-1])
     use = [_spread(part, counts[name]) for name, part in zip(names, parts, strict=True)]
-    return [names[place] for place in np.argsort(use, kind="stable")[::-1][:count]]
+    chosen: list[str] = []
+    for place in np.argsort(use, kind="stable")[::-1]:
+        if len(chosen) < count and names[place] in search.left(chosen):
+            chosen.append(names[place])
+    return chosen
 
 
 def _target(search: FeatureSearch) -> tuple[Loss, NDArray[np.float64]]:

@@ -126,9 +126,10 @@ def test_the_search_pays_for_all_scores_at_once_and_takes_the_best_by_them():
     for entry in (ones, scores, pairs):
         assert float(chains.spent(entry) / whole) == pytest.approx(1 / 3, rel=1e-6)
     ((_, told, *_),) = run.scores
-    # In rows, as a score moves by one at most: √10 noise for ten pairs.
-    assert told.scale == pytest.approx(math.sqrt(10 / (2 * float(whole) / 3)), rel=1e-6)
-    expected = best_fair_tree(one, dict(zip(PAIRS, map(float, told.values), strict=True)))
+    # In rows, as a score moves by one at most: √9 noise for the nine pairs that a tree may hold.
+    assert told.scale == pytest.approx(math.sqrt(9 / (2 * float(whole) / 3)), rel=1e-6)
+    possible = [pair for pair in PAIRS if {*pair} != {"a", "b"}]
+    expected = best_fair_tree(one, dict(zip(possible, map(float, told.values), strict=True)))
     assert {*tree_of(model)} == {*expected}
 
 
@@ -138,23 +139,23 @@ def test_pairs_are_taken_as_long_as_there_is_room():
     few = PreFair(search=Search.EXHAUSTIVE, model_bytes=152 * 30)
     ledger = chains.opened(sizes=SIZES)
     kept = tree_of(few.fit(ledger, allowed=Separation("a _||_ b | c")))
-    assert kept == whole[: len(kept)]  # the same noise, so the same best tree
+    assert {*kept} < {*whole}  # the same noise, so the same best tree
     assert 0 < len(kept) < 4
     assert float(ledger.rest() / ledger.budget.rho) < 1e-6
 
 
 def test_what_it_cannot_do_is_refused_with_the_way_out():
     with pytest.raises(BadInput, match="prefair keeps an independence: state one"):
-        PreFair().check_independences(Separation(), None)
+        PreFair().check_independences(Separation(), (), None)
     two = Separation(["a _||_ b", "a _||_ c"])
     with pytest.raises(BadInput, match="knows one independence; take privci for several"):
-        EXHAUSTIVE.check_independences(two, None)
-    PreFair().check_independences(two, None)
-    names = [f"c{k}" for k in range(MOST_FREE + 2)]
-    EXHAUSTIVE.check(names, None)
-    with pytest.raises(BadInput, match="Take the greedy one, or privci"):
-        EXHAUSTIVE.check([*names, "more"], None)
-    PreFair().check([*names, "more"], None)
+        EXHAUSTIVE.check_independences(two, (), None)
+    PreFair().check_independences(two, (), None)
+    one, names = Separation("a _||_ b | c"), ["a", "b", "c", *(f"x{k}" for k in range(MOST_FREE))]
+    EXHAUSTIVE.check_independences(one, names, None)
+    with pytest.raises(BadInput, match=r"15 columns in no role.*Take the greedy one, or privci"):
+        EXHAUSTIVE.check_independences(one, [*names, "more"], None)
+    PreFair().check_independences(one, [*names, "more"], None)
     with pytest.raises(BadInput, match="no search 'best'"):
         PreFair(search="best")
     assert mechanism_named("prefair", {"search": "exhaustive"}) == EXHAUSTIVE

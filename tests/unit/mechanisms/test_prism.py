@@ -11,6 +11,7 @@ from helpers import chains
 from understudy.allocate import Allocation
 from understudy.column import Column, Kind, Role
 from understudy.errors import BadInput, UnknownColumn
+from understudy.knowledge import Independence
 from understudy.mechanisms.prism import Backend, Prism
 from understudy.model.bayes_net import BayesNet
 from understudy.privacy.budget import Budget
@@ -19,6 +20,7 @@ from understudy.privacy.ledger import Ledger
 from understudy.privacy.noise import SeededForTests
 from understudy.schema import Schema
 from understudy.select.regimes import By, Causal, Graphical, Predictive
+from understudy.separation import Separation
 
 # y depends on a and b, and s on y; n and m stand alone, and p only follows s.
 SIZES = {"y": 2, "a": 3, "b": 3, "s": 2, "n": 4, "m": 4, "p": 2}
@@ -451,6 +453,23 @@ def test_where_no_pair_with_the_target_is_allowed_the_rest_is_tied():
     Prism().fit(ledger, allowed=lambda cliques: not any("y" in c and len(c) > 1 for c in cliques))
     assert max(len(clique) for clique in cliques(ledger)) == 2
     assert share(ledger, ledger.entries) > 0.9
+
+
+def test_features_that_cannot_stand_together_are_not_both_chosen_and_paid_for():
+    # Both tell of the target; tied to it, they would be tied to each other.
+    apart = Separation([Independence("a", "b", given=["n"])])
+    ledger = opened(epsilon=50.0)
+    Prism(regime=Predictive(k=3)).fit(ledger, allowed=apart)
+    beside = {n for c in cliques(ledger) if "y" in c and len(c) == 2 for n in c} - {"y"}
+    assert not {"a", "b"} <= beside
+    assert len(beside) == 3  # the next best took its place
+
+
+def test_causes_of_several_targets_that_contradict_together_are_refused():
+    recipe = Prism(also={"m": 1.0}, regime=Causal(["a"]))
+    recipe.check_independences(Separation(["y _||_ b"]), (), "y")
+    with pytest.raises(BadInput, match="learn y from a, m from a"):
+        recipe.check_independences(Separation(["y _||_ m"]), (), "y")
 
 
 def test_model_bytes_are_kept():

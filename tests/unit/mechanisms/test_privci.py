@@ -209,8 +209,8 @@ def test_forests_come_up_as_often_as_softmax_over_feasible_pairs_says(stated):
 
 def test_it_wants_an_independence():
     with pytest.raises(BadInput, match="privci keeps an independence: state one, such as --indep"):
-        PrivCI().check_independences(Separation(), None)
-    PrivCI().check_independences(Separation(["a _||_ b"]), None)
+        PrivCI().check_independences(Separation(), (), None)
+    PrivCI().check_independences(Separation(["a _||_ b"]), (), None)
 
 
 def test_columns_of_one_value_are_independent_of_all_and_no_trouble():

@@ -94,6 +94,7 @@ def _all(budget: Budget) -> Iterator[Case]:
     regimes: dict[str, Regime] = {"one feature": Predictive(k=1), "a blanket": Graphical.learn()}
     for how, regime in regimes.items():
         yield Case("prism", how, pair, budget, _fit(Prism(regime=regime)))
+    yield Case("prism", "an independence", pair, budget, _fit(Prism(), _APART))
     exhaustive = PreFair(search=Search.EXHAUSTIVE)
     yield Case("prefair", "exhaustive", pair, budget, _fit(exhaustive))
     # Nothing is given: the forest ends early, and what is left of the choice goes to its pair.

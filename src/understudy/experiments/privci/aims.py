@@ -41,6 +41,12 @@ def _same(printed: Printed, compared: Compared) -> bool:
     return compared.better if printed.better else not (compared.better or compared.worse)
 
 
+def _surely_above(found: Found, table: str) -> bool:
+    """Whether AIM is above PrivCI by more than chance, fold by fold."""
+    gain = found.paired(table, AIM, PRIVCI, 1.0, AUC)
+    return gain is not None and gain.value > gain.half
+
+
 def _beyond(found: Found) -> Iterator[Aim]:
     means = [
         [found.mean(table.name, arm.name, 1.0, AUC) for arm in (AIM, PRIVCI)] for table in TABLES
@@ -50,7 +56,9 @@ def _beyond(found: Found) -> Iterator[Aim]:
     if known:
         above = sum(ours > tree for ours, tree in known)
         met = above >= _ENOUGH if len(known) == len(TABLES) else None
-        told = f"{above} of {len(known)}"
+        sure = [name for name in (table.name for table in TABLES) if _surely_above(found, name)]
+        told = f"{above} of {len(known)}; beyond the 95 % interval of the difference: "
+        told += ", ".join(sure) or "none"
         yield Aim(what, "", f"≥ {_ENOUGH} of {len(TABLES)}", above, None, told, met)
     kept = [arm for arm in (*SWEPT, *ONCE) if not arm.free]
     most = found.largest_model_cmi(kept, TABLES)

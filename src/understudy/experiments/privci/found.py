@@ -72,6 +72,14 @@ class Found:
         worse = [-value for value in better]
         return Compared(mean_of(differences), signed_ranks(better), signed_ranks(worse))
 
+    def paired(
+        self, table: str, one: Arm, other: Arm, epsilon: float, metric: Metric
+    ) -> Mean | None:
+        """The mean of one arm less another, on the same folds at one ε."""
+        first, second = (self._by_pair(table, arm, metric) for arm in (one, other))
+        both = [first[k] - second[k] for k in first if k in second and k[1] == epsilon]
+        return mean_of(both) if len(both) > 1 else None
+
     def same_trees(self, table: str) -> tuple[int, int]:
         """How often PrivCI and PreFair took the same tree, and of how many."""
         ours, theirs = (
