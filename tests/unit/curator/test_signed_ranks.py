@@ -33,3 +33,9 @@ def test_each_side_has_its_own_tail():
     differences = [0.3, 0.1, 0.5, -0.2, 0.9, 1.1]
     assert signed_ranks(differences) < 0.1
     assert signed_ranks([-d for d in differences]) > 0.9
+
+
+def test_what_differs_in_its_last_digits_has_the_same_rank():
+    mirrored = [368.345, -368.345 * (1 + 1e-14)] + [0.0] * 23
+    assert signed_ranks(mirrored) == pytest.approx(0.5)
+    assert signed_ranks([-one for one in mirrored]) == pytest.approx(0.5)
