@@ -93,11 +93,21 @@ def be_one_of_several(line: Connection) -> None:
 @contextlib.contextmanager
 def _held_back() -> Iterator[None]:
     """Interruptions wait for the end of the block; processes that start in it never see one."""
+    # Another thread may take the signal, and Python would still interrupt the first one.
+    first = threading.current_thread() is threading.main_thread()
+    usual = signal.getsignal(signal.SIGINT)
+    came: list[int] = []
     before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
+    if first:
+        signal.signal(signal.SIGINT, lambda number, _: came.append(number))
     try:
         yield
     finally:
+        if first:
+            signal.signal(signal.SIGINT, usual)
         signal.pthread_sigmask(signal.SIG_SETMASK, before)
+    if came:
+        raise KeyboardInterrupt
 
 
 def _end_with_parent(line: Connection) -> None:
