@@ -13,9 +13,12 @@ from understudy.mechanisms.catalog import AUTO, mechanism_named
 from understudy.privacy import discover
 from understudy.privacy.budget import Budget, number
 from understudy.privacy.unit import Person, Record, Replacement, Unit, unit_named
+from understudy.privacy.where import Where
+from understudy.protection import Protection
 from understudy.schema import Schema
 from understudy.schema_files import read_schema
 from understudy.select.regimes import Causal, Graphical, Regime
+from understudy.select.risk import RiskWeights
 from understudy.separation import Separation
 
 LEARN = "learn"
@@ -35,6 +38,8 @@ class Chosen:
     budget: Budget
     allowed: Separation = field(default_factory=Separation)
     """Independences that shall hold in the release."""
+    protection: Protection | None = None
+    """Who shall lose less than others."""
 
     @classmethod
     def of(  # noqa: PLR0913 - each is a choice of its own, by name
@@ -50,6 +55,9 @@ class Chosen:
         graph: Any = None,  # noqa: ANN401 - whatever Dag.of reads
         constraints: Iterable[Independence | str] = (),
         unit: Unit | str | None = None,
+        protect_outliers: bool | RiskWeights = False,
+        outlier_epsilon: float | None = None,
+        protect_where: Sequence[str | Where] = (),
     ) -> "Chosen":
         """The choices as a person states them; refused where they make no sense together."""
         stated = read_schema(schema) if isinstance(schema, str | Path) else schema
@@ -63,7 +71,13 @@ class Chosen:
         if isinstance(recipe, Constrained):
             # As far as it can be told before the table is opened.
             recipe.check_independences(allowed, (), asked_for)
-        return cls(stated, recipe, whose, roles, budget, allowed)
+        protection = Protection.of(
+            epsilon,
+            outliers=protect_outliers,
+            outlier_epsilon=outlier_epsilon,
+            where=protect_where,
+        )
+        return cls(stated, recipe, whose, roles, budget, allowed, protection)
 
     def check_fit(self, schema: Schema) -> None:
         """Refuse a mechanism, or independences, that do not fit the columns."""

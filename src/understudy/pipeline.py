@@ -17,8 +17,11 @@ from understudy.privacy.budget import number
 from understudy.privacy.ledger import Ledger
 from understudy.privacy.noise import RandomSource
 from understudy.privacy.unit import Unit
+from understudy.privacy.where import Where
+from understudy.protection import CURVE, PROTECTION, Protection
 from understudy.release import Release
 from understudy.schema import Schema
+from understudy.select.risk import RiskWeights
 from understudy.synthetic_rows import DrawnRows
 
 USUAL_DELTA = 1e-9
@@ -46,6 +49,9 @@ def synthesize(  # noqa: PLR0913 - each is a choice of its own, by name
     parents: Sequence[str] | None = None,
     graph: Any = None,  # noqa: ANN401 - whatever Dag.of reads
     constraints: Iterable[Independence | str] = (),
+    protect_outliers: bool | RiskWeights = False,
+    outlier_epsilon: float | None = None,
+    protect_where: Sequence[str | Where] = (),
     rows: int | None = None,
     unit: Unit | str | None = None,
     strict: bool = False,
@@ -72,6 +78,9 @@ def synthesize(  # noqa: PLR0913 - each is a choice of its own, by name
             file of DOT or JSON; or "learn", to learn with noise what the target depends on.
         constraints: Independences that shall hold in the model that rows are drawn from, such as
             "income _||_ sex | occupation, education".
+        protect_outliers: Let records count less whose values are rare; True, or how.
+        outlier_epsilon: What those protected lose at most; half of epsilon unless you say so.
+        protect_where: Public conditions, such as "age >= 90", under which records count less.
         rows: How many rows to draw; without it about as many as the table has.
         unit: Whose privacy is protected: record, replace, or person:ID:3.
         strict: Refuse, where facts would have to be found out.
@@ -95,8 +104,11 @@ def synthesize(  # noqa: PLR0913 - each is a choice of its own, by name
         graph=graph,
         constraints=constraints,
         unit=unit,
+        protect_outliers=protect_outliers,
+        outlier_epsilon=outlier_epsilon,
+        protect_where=protect_where,
     )
-    recipe, allowed = chosen.recipe, chosen.allowed
+    recipe, allowed, protection = chosen.recipe, chosen.allowed, chosen.protection
     _check(rows, discovery_share, seed)
     waits = "" if ledger is None else ", and its ledger as soon as no other release uses it"
     tell(f"Opening the table{waits}")
@@ -112,18 +124,25 @@ def synthesize(  # noqa: PLR0913 - each is a choice of its own, by name
         roles=chosen.roles,
         discover=not strict,
         check=chosen.check_fit,
+        caps=() if protection is None else protection.caps(chosen.budget),
     ) as book:
         _declare(book, chosen, rows)
         costs = demanded.costs(allowed, book.schema)
         for sentence in costs:
             tell(sentence.removesuffix("."))
-        known, notes = ((), ()) if strict else _discover(book, discovery_share, tell)
+        known, notes = _discover(book, discovery_share, protection, tell)
+        asked, kept = book, 1.0
+        if protection is not None:
+            tell("Weighing records by how rare they are")
+            weighed = protection.weigh(book, known)
+            asked, known, kept = weighed.ledger, weighed.known, weighed.kept
+            book.declare(CURVE, weighed.told())
         tell(f"Asking and fitting: {recipe.name}")
-        model = recipe.fit(book, known, allowed)
+        model = recipe.fit(asked, known, allowed)
         demanded.check_kept(allowed, model)
         certificate = book.close()
         book.end()
-    count, note = _count(rows, model.total, book.schema)
+    count, note = _count(rows, model.total / kept, book.schema)
     drawn = DrawnRows.of(model, book.schema, count, seed)
     said = recipe.remarks(model, book.schema.target) if isinstance(recipe, Remarking) else ()
     return Release(drawn, certificate, book.schema, model, (*costs, *notes, *said, *note))
@@ -145,16 +164,20 @@ def _declare(book: Ledger, chosen: Chosen, rows: int | None) -> None:
     """List the public choices in the certificate."""
     book.declare("target", book.schema.target)
     book.declare("method", {"name": chosen.recipe.name, "parameters": told(chosen.recipe)})
+    if chosen.protection is not None:
+        book.declare(PROTECTION, chosen.protection.written())
     if chosen.allowed:
         book.declare(demanded.INDEPENDENCES, demanded.written(chosen.allowed.independences))
     book.declare("rows", rows)
 
 
 def _discover(
-    book: Ledger, share: float, tell: Teller
+    book: Ledger, share: float, protection: Protection | None, tell: Teller
 ) -> tuple[tuple[Measurement, ...], tuple[str, ...]]:
     """Find out what the schema leaves open; what was measured on the way is known."""
     plan = discover.plan(book, share)
+    if protection is not None:
+        protection.check(book.budget, book.unit, 0.0 if plan is None else plan.share)
     if plan is None:
         return (), ()
     book.declare("discovery", {"share": plan.share, "columns": list(plan.columns)})

@@ -23,6 +23,17 @@ Independent = Annotated[
         help="O shall tell nothing about S once A and B are known; repeatable.",
     ),
 ]
+ProtectOutliers = Annotated[
+    bool, typer.Option("--protect-outliers", help="Records with rare values count less.")
+]
+ProtectWhere = Annotated[
+    list[str] | None,
+    typer.Option(metavar="age>=90", help="Records that meet this count less; repeatable."),
+]
+OutlierEpsilon = Annotated[
+    float | None,
+    typer.Option(metavar="E", help="What those protected lose at most; else half of epsilon."),
+]
 AsJson = Annotated[bool, typer.Option("--json", help="Print JSON and nothing else.")]
 
 

@@ -6,7 +6,15 @@ from typing import Annotated
 
 import typer
 
-from understudy.cli.options import AsJson, Independent, names_between_commas, parameters_given
+from understudy.cli.options import (
+    AsJson,
+    Independent,
+    OutlierEpsilon,
+    ProtectOutliers,
+    ProtectWhere,
+    names_between_commas,
+    parameters_given,
+)
 
 EXAMPLES = """
   understudy plan schema.toml --target readmitted --epsilon 1
@@ -45,6 +53,9 @@ def plan(  # noqa: PLR0913 - one per option
         typer.Option(metavar="FILE", help="What depends on what: DOT, JSON edges, or learn."),
     ] = None,
     independent: Independent = None,
+    protect_outliers: ProtectOutliers = False,
+    protect_where: ProtectWhere = None,
+    outlier_epsilon: OutlierEpsilon = None,
     unit: Annotated[
         str, typer.Option(metavar="U", help="record, replace, or person:ID:3.")
     ] = "record",
@@ -70,6 +81,9 @@ def plan(  # noqa: PLR0913 - one per option
             parents=None if parents is None else names_between_commas(parents),
             graph=graph,
             constraints=independent or (),
+            protect_outliers=protect_outliers,
+            protect_where=protect_where or (),
+            outlier_epsilon=outlier_epsilon,
             unit=unit,
             rows=rows_bound,
             tell=tell,

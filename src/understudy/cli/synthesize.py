@@ -11,6 +11,9 @@ from understudy.cli.options import (
     AsJson,
     Data,
     Independent,
+    OutlierEpsilon,
+    ProtectOutliers,
+    ProtectWhere,
     TextEncoding,
     names_between_commas,
     parameters_given,
@@ -23,6 +26,8 @@ EXAMPLES = """
   understudy synthesize patients.csv --target readmitted --parents age,bmi --epsilon 1
   understudy synthesize patients.csv --target readmitted --graph causes.dot --epsilon 1
   understudy synthesize hired.csv --target hired --independent "hired _||_ sex | degree" --epsilon 1
+  understudy synthesize patients.csv --epsilon 2 --protect-where "age >= 90" --outlier-epsilon 0.8
+  understudy synthesize patients.csv --schema schema.toml --epsilon 2 --protect-outliers
   understudy synthesize patients.csv --epsilon 1 --method aim --param degree=3
   understudy synthesize visits.parquet --epsilon 1 --unit person:patient_id:3
   understudy synthesize patients.csv --epsilon 0.5 --ledger table.ledger
@@ -58,6 +63,9 @@ def synthesize(  # noqa: PLR0913 - one per option
         typer.Option(metavar="FILE", help="What depends on what: DOT, JSON edges, or learn."),
     ] = None,
     independent: Independent = None,
+    protect_outliers: ProtectOutliers = False,
+    protect_where: ProtectWhere = None,
+    outlier_epsilon: OutlierEpsilon = None,
     rows: Annotated[
         int | None, typer.Option(metavar="N", help="How many; else about as many as there are.")
     ] = None,
@@ -120,6 +128,9 @@ def synthesize(  # noqa: PLR0913 - one per option
             parents=None if parents is None else names_between_commas(parents),
             graph=graph,
             constraints=independent or (),
+            protect_outliers=protect_outliers,
+            protect_where=protect_where or (),
+            outlier_epsilon=outlier_epsilon,
             rows=rows,
             unit=unit,
             strict=strict,

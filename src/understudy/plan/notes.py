@@ -2,15 +2,20 @@
 
 from collections.abc import Iterator, Sequence
 
+from understudy.chosen import Chosen
 from understudy.domain import Domain
 from understudy.errors import listed
 from understudy.mechanisms.api import Limited, Mechanism, Model
 from understudy.plan.made_up_rows import ASSUMED
 from understudy.plan.planned import Item
 from understudy.privacy import discover
+from understudy.privacy.budget import epsilon_of_rho
 from understudy.privacy.facts import revealed
+from understudy.privacy.promise import at_most
+from understudy.privacy.weights import UNIT
 from understudy.report.pages import percent
 from understudy.schema import Schema
+from understudy.select.risk import Weighed
 
 
 def about_facts(schema: Schema) -> Iterator[str]:
@@ -73,6 +78,26 @@ def about_choices(items: Sequence[Item]) -> Iterator[str]:
             "How many tables that are, how large, their noise, the size of the model "
             "and the time may come out otherwise; a method that goes on choosing takes longer "
             "where much depends on much."
+        )
+
+
+def about_protection(chosen: Chosen, weighed: Weighed) -> Iterator[str]:
+    """How much less those protected would count, and the smallest cap that could be kept."""
+    protection = chosen.protection
+    if protection is None:
+        return
+    least = at_most(epsilon_of_rho(weighed.spent, chosen.budget.converting))
+    lightest = min(weighed.weights.weights) / UNIT
+    yield (
+        f"Those protected would count {lightest:.2g} of a full record in all but the first counts, "
+        f"in which every record counts fully: these cost epsilon {least}, and no cap can be "
+        "smaller. More about who is rare, real rows decide."
+    )
+    if protection.risk is not None:
+        yield (
+            "Which records are rare is found out with noise: what they lose at most is a bound "
+            "given the released counts, and no guarantee beforehand. Conditions (--protect-where) "
+            "are one."
         )
 
 

@@ -31,7 +31,9 @@ from understudy.privacy import discover
 from understudy.privacy.ledger import Ledger
 from understudy.privacy.promise import promise
 from understudy.privacy.unit import Unit
+from understudy.privacy.where import Where
 from understudy.schema import Schema
+from understudy.select.risk import RiskWeights
 
 USUAL_ROWS = 10_000
 MOST_ROWS = 100_000
@@ -52,6 +54,9 @@ def plan(  # noqa: PLR0913 - each is a choice of its own, by name
     parents: Sequence[str] | None = None,
     graph: Any = None,  # noqa: ANN401 - whatever Dag.of reads
     constraints: Iterable[Independence | str] = (),
+    protect_outliers: bool | RiskWeights = False,
+    protect_where: Sequence[str | Where] = (),
+    outlier_epsilon: float | None = None,
     unit: Unit | str | None = None,
     rows: int | None = None,
     tell: Callable[[str], None] | None = None,
@@ -68,6 +73,9 @@ def plan(  # noqa: PLR0913 - each is a choice of its own, by name
         parents: The direct causes of the target, where they are known.
         graph: What depends directly on what, where that is known.
         constraints: Independences that shall hold in the model, such as "income _||_ sex | job".
+        protect_outliers: Let records count less whose values are rare; True, or how.
+        protect_where: Public conditions, such as "age >= 90", under which records count less.
+        outlier_epsilon: What those protected lose at most.
         unit: Whose privacy is protected: record, replace, or person:ID:3.
         rows: A public bound on the number of rows; without it that of the schema.
         tell: Called with a sentence when the rehearsal begins.
@@ -82,6 +90,9 @@ def plan(  # noqa: PLR0913 - each is a choice of its own, by name
         parents=parents,
         graph=graph,
         constraints=constraints,
+        protect_outliers=protect_outliers,
+        protect_where=protect_where,
+        outlier_epsilon=outlier_epsilon,
         unit=unit,
     )
     if chosen.schema is None:
@@ -100,13 +111,22 @@ def plan(  # noqa: PLR0913 - each is a choice of its own, by name
         unit=chosen.unit,
         discover=True,
         check=chosen.check_fit,
+        caps=() if chosen.protection is None else chosen.protection.caps(chosen.budget),
     ) as book:
         del table
         began = time.perf_counter()
         finding = discover.plan(book)
+        if chosen.protection is not None:
+            share = 0.0 if finding is None else finding.share
+            chosen.protection.check(book.budget, book.unit, share)
         found = None if finding is None else discover.discover(book, finding)
         opening = len(book.entries)
-        model = chosen.recipe.fit(book, () if found is None else found.known, chosen.allowed)
+        known = () if found is None else found.known
+        asked, weighed = book, None
+        if chosen.protection is not None:
+            weighed = chosen.protection.weigh(book, known)
+            asked, known = weighed.ledger, weighed.known
+        model = chosen.recipe.fit(asked, known, chosen.allowed)
         seconds = time.perf_counter() - began
         entries, domain = book.entries, book.domain
     # Where rare codes were counted together, a table has fewer cells than its columns' codes.
@@ -128,6 +148,7 @@ def plan(  # noqa: PLR0913 - each is a choice of its own, by name
             else notes.about_finding(facts, finding, found, count)
         ),
         *notes.about_choices(items),
+        *([] if weighed is None else notes.about_protection(chosen, weighed)),
         *notes.about_merging(items, domain),
         *notes.left_out(chosen.recipe, model, facts.target),
     ]

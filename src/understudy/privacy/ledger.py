@@ -21,9 +21,10 @@ from understudy.domain import Clique, Domain
 from understudy.encode import Encoding
 from understudy.encode.ops import Storage
 from understudy.errors import BadInput, RowsAreSealed
-from understudy.privacy.account import Account, Entry
+from understudy.privacy.account import Account, Entry, Request
 from understudy.privacy.answers import CommonValues, Measurement, NoisyScores, NoisySum
 from understudy.privacy.budget import Budget, number
+from understudy.privacy.caps import CAPS, Cap, CapBook, written
 from understudy.privacy.certificate import Certificate
 from understudy.privacy.events import (
     EVENTS,
@@ -93,6 +94,7 @@ class _Core:
     file: OpenRelease | None
     most_cells: int
     scored: ScoreBook
+    caps: CapBook
 
 
 class Ledger:
@@ -124,12 +126,14 @@ class Ledger:
         roles: Mapping[str, Role] | None = None,
         discover: bool = False,
         check: Callable[[Schema], None] | None = None,
+        caps: Sequence[Cap] = (),
     ) -> "Ledger":
         """A ledger on a table: a path, a frame, an Arrow or an Ibis table.
 
         With `file`, what is spent counts against the total of that ledger file too. Facts may
         be left open only to `discover` them; without a schema all are. `roles` go before those
-        of the schema. `check` may refuse by public facts, before anything is written down.
+        of the schema. `check` may refuse by public facts, before anything is written down. Requests
+        that would cost a record under one of the `caps` too much are refused.
         """
         unit = unit or Record()
         source = source or OsRandom()
@@ -158,6 +162,7 @@ class Ledger:
             "schema": spelled_out(schema),
             "storage": {name: str(kind) for name, kind in storage.items()},
             "unit": str(unit),
+            **({CAPS: written(caps)} if caps else {}),
         }
         core = _Core(
             table,
@@ -170,6 +175,7 @@ class Ledger:
             release,
             most_cells,
             ScoreBook(),
+            CapBook(caps, unit),
         )
         account = Account.open(budget, file=release, allow_non_private=allow_non_private)
         for reason in revealed(schema):
@@ -320,7 +326,7 @@ class Ledger:
             raise BadInput(msg)
         event = self.measure_event(cliques, rho=rho, scale=scale, weights=weights)
         request = {"door": "measure", "cliques": [list(clique) for clique in cliques]}
-        self._account.debit(event, look.told(request))
+        self._debit(event, look.told(request), look.weights)
         steps = 1 if look.weights is None else UNIT
         counts = look.counts(cliques, table.count)
         noisy = all_with_gaussian_noise(counts, event.scale * steps, self._core.source)
@@ -348,7 +354,7 @@ class Ledger:
             raise BadInput(msg)
         cells = {name: self._cells(name, codes) for name, codes in columns.items()}
         event = values_price(len(columns), self.unit, rho=rho, delta=delta)
-        self._account.debit(event, {"door": "values", "columns": cells})
+        self._debit(event, {"door": "values", "columns": cells}, None)
         found = table.values(cells)
         counts = [found[name].counts for name in columns]
         noisy = all_with_gaussian_noise(counts, event.scale, self._core.source)
@@ -378,7 +384,7 @@ class Ledger:
         # Rounded up, so that a choice is never sharper than what was paid for.
         scale = math.nextafter(2 * STEPS / event.epsilon, math.inf)
         check_choice(scale)
-        self._account.debit(event, look.told(request))
+        self._debit(event, look.told(request), look.weights)
         return exponential_choice(self._steps(asked), scale, self._core.source)
 
     def scores(
@@ -399,7 +405,7 @@ class Ledger:
             "scores": asked.kinds,
             "sensitivity": str(sensitivity),
         }
-        self._account.debit(event, look.told(request))
+        self._debit(event, look.told(request), look.weights)
         steps = np.array(self._steps(asked), np.int64)
         noisy = with_gaussian_noise(steps, event.scale, self._core.source)
         per_step = float(sensitivity) / STEPS
@@ -427,7 +433,7 @@ class Ledger:
             "row_map": type(row_map).__name__,
             "columns": list(row_map.columns),
         }
-        self._account.debit(event, Look(weights).told(request))
+        self._debit(event, Look(weights).told(request), weights)
         totals = (
             row_map.total(part, part_weights * (whole_row / UNIT))
             for codes, row_weights in table.blocks(weights)
@@ -465,7 +471,7 @@ class Ledger:
             "steps": task.steps,
             "clip": task.clip,
         }
-        self._account.debit(event, Look(weights).told(request))
+        self._debit(event, Look(weights).told(request), weights)
         return train(task, lambda: table.blocks(weights), event.scale, self._core.source)
 
     def train_event(
@@ -546,6 +552,20 @@ class Ledger:
             msg = "The codes have changed since these weights or groups were made. Make them anew."
             raise BadInput(msg)
         return self._look if weights is None else replace(self._look, weights=weights)
+
+    def _debit(self, event: Event, request: Request, weights: RowWeights | None) -> None:
+        """Check, debit, record: the whole account, and what capped records lose."""
+        caps = self._core.caps
+        if not caps:
+            self._account.debit(event, request)
+            return
+        largest = caps.largest(self._core.encoding, weights)
+        if weights is not None:
+            request = {**request, "weights": {**request["weights"], "capped": largest}}
+        with caps.lock:
+            caps.check(event, weights, largest)
+            self._account.debit(event, request)
+            caps.debit(event, weights, largest)
 
     def _candidates(self, candidates: Sequence[Score], look: Look) -> AskedScores:
         """Candidates that are to be scored; refused by public facts."""

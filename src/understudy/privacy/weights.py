@@ -1,6 +1,7 @@
 """How much each row counts: integer weights that every engine computes to the bit."""
 
-from collections.abc import Mapping
+from bisect import bisect_right
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from understudy.domain import Domain
@@ -65,6 +66,16 @@ class RowWeights:
     def most(self) -> int:
         """The largest weight, in 1/1024: how much one record can move a count."""
         return max(self.weights)
+
+    def most_where(self, column: str, codes: Sequence[bool]) -> int:
+        """The largest weight that a row may have which holds one of these codes."""
+        least = sum(
+            min(s for s, held in zip(table, codes, strict=True) if held)
+            if name == column
+            else min(table)
+            for name, table in self.tables
+        )
+        return max(self.weights[bisect_right(self.thresholds, least) :])
 
     def check(self, domain: Domain) -> None:
         """Refuse tables that do not give one score to each code of their column."""

@@ -1,0 +1,116 @@
+"""Records that a public condition names, and what each of them may lose at most.
+
+The condition is decided before any row is looked at, so the bound holds as it stands, whatever
+answers came: docs/proofs/weights.md.
+"""
+
+import math
+import threading
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from fractions import Fraction
+from typing import Any
+
+from understudy.encode import Encoding
+from understudy.errors import BudgetSpent, PrivacyRefused
+from understudy.privacy.accountant import cost
+from understudy.privacy.budget import Budget
+from understudy.privacy.events import Event, Exponential, Gaussian, SampledGaussian
+from understudy.privacy.unit import Record, Unit
+from understudy.privacy.weights import UNIT, RowWeights
+from understudy.privacy.where import Where
+
+CAPS = "caps"
+"""What a certificate calls them."""
+
+
+@dataclass(frozen=True)
+class Cap:
+    """One record that meets the condition, added or removed, loses no more than this budget."""
+
+    where: Where
+    budget: Budget
+
+
+class CapBook:
+    """What records under each cap have lost so far."""
+
+    def __init__(self, caps: Sequence[Cap], unit: Unit) -> None:
+        if caps and not isinstance(unit, Record):
+            msg = (
+                f"A cap is for one record, added or removed, and the unit is {unit}. A record that "
+                "takes another's place may have a full weight, so that nothing would be capped. "
+                "Leave out the condition, or take the unit record."
+            )
+            raise PrivacyRefused(msg)
+        self._spent = {cap: Fraction(0) for cap in caps}
+        self.lock = threading.Lock()
+
+    def __bool__(self) -> bool:
+        return bool(self._spent)
+
+    def largest(self, encoding: Encoding, weights: RowWeights | None) -> dict[str, int]:
+        """By condition, the largest weight of a record that meets it."""
+        if weights is None:
+            return {str(cap.where): UNIT for cap in self._spent}
+        return {
+            str(cap.where): weights.most_where(cap.where.column, cap.where.codes(encoding))
+            for cap in self._spent
+        }
+
+    def check(self, event: Event, weights: RowWeights | None, largest: dict[str, int]) -> None:
+        """Refuse a request that would cost a capped record too much."""
+        for cap, amount in self._amounts(event, weights, largest).items():
+            if self._spent[cap] + amount > cap.budget.rho:
+                msg = (
+                    f"The request would cost records with {cap.where} more than the promised "
+                    f"epsilon {cap.budget.epsilon:g}. Let them count less, or promise less."
+                )
+                raise BudgetSpent(msg)
+
+    def debit(self, event: Event, weights: RowWeights | None, largest: dict[str, int]) -> None:
+        """Write down what a request cost."""
+        for cap, amount in self._amounts(event, weights, largest).items():
+            self._spent[cap] += Fraction(amount)
+
+    def _amounts(
+        self, event: Event, weights: RowWeights | None, largest: dict[str, int]
+    ) -> dict[Cap, Fraction | float]:
+        most = UNIT if weights is None else weights.most
+        return {
+            cap: cost_for(event, cap.budget.order, largest[str(cap.where)], most)
+            for cap in self._spent
+        }
+
+
+def cost_for(event: Event, order: float, weight: int, most: int) -> Fraction | float:
+    """What a request costs a record of some weight, where it was paid for the largest one."""
+    if not weight:
+        return Fraction(0)
+    return cost(lighter(event, Fraction(weight, most)), order)
+
+
+def lighter(event: Event, share: Fraction) -> Event:
+    """The same request for a record that moves every count and score by this share of the most.
+
+    >>> lighter(Gaussian(2.0, Fraction(1)), Fraction(1, 2)).sensitivity_squared
+    Fraction(1, 4)
+    """
+    if share == 1:
+        return event
+    match event:
+        case Gaussian():
+            squared = event.sensitivity_squared * share**2
+            return replace(event, sensitivity_squared=squared, unit_cells=None)
+        case SampledGaussian():
+            return replace(event, sensitivity_squared=event.sensitivity_squared * share**2)
+        case Exponential():
+            # Rounded up: a record never loses more than is written down.
+            return Exponential(math.nextafter(float(event.epsilon * share), math.inf))
+        case _:
+            return event
+
+
+def written(caps: Sequence[Cap]) -> list[dict[str, Any]]:
+    """Caps as plain data, for a certificate."""
+    return [{"where": str(cap.where), "epsilon": cap.budget.epsilon} for cap in caps]

@@ -1,0 +1,115 @@
+"""Records that shall lose less than others: rare ones, and those that a public condition names."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any
+
+from understudy.errors import BadInput
+from understudy.mechanisms.parameters import told
+from understudy.privacy.answers import Measurement
+from understudy.privacy.budget import Budget, number
+from understudy.privacy.caps import Cap
+from understudy.privacy.ledger import Ledger
+from understudy.privacy.promise import at_most
+from understudy.privacy.unit import Unit
+from understudy.privacy.where import Where
+from understudy.select.risk import RiskWeights, Weighed, check_unit, smallest_cap, weighed
+
+PROTECTION = "protection"
+"""What a certificate calls it."""
+CURVE = "risk curve"
+"""And the weights that came of it."""
+
+
+@dataclass(frozen=True)
+class Protection:
+    """Who is protected more, and how far."""
+
+    risk: RiskWeights | None = None
+    """How rare records are weighed; None where conditions alone decide."""
+    epsilon: float | None = None
+    """What those protected lose at most; None where weights follow the risk alone."""
+    where: tuple[Where, ...] = ()
+
+    @classmethod
+    def of(
+        cls,
+        epsilon: float,
+        *,
+        outliers: bool | RiskWeights = False,
+        outlier_epsilon: float | None = None,
+        where: Sequence[str | Where] = (),
+    ) -> "Protection | None":
+        """As a person states it; the cap is half of ε unless somebody says otherwise."""
+        conditions = tuple(Where.parse(one) if isinstance(one, str) else one for one in where)
+        if not (outliers or conditions):
+            if outlier_epsilon is not None:
+                msg = "A cap is for somebody: add --protect-outliers, or --protect-where."
+                raise BadInput(msg)
+            return None
+        risk = outliers if isinstance(outliers, RiskWeights) else None
+        if outliers is True:
+            risk = RiskWeights()
+        whole = number(epsilon, "epsilon")
+        cap = whole / 2 if outlier_epsilon is None else number(outlier_epsilon, "outlier_epsilon")
+        if not 0 < cap <= whole:
+            msg = f"outlier_epsilon is {cap:g}; it must lie above 0, and epsilon is {whole:g}."
+            raise BadInput(msg)
+        free = isinstance(outliers, RiskWeights) and outlier_epsilon is None and not conditions
+        return cls(risk, None if free else cap, conditions)
+
+    def cap(self, budget: Budget) -> Budget | None:
+        """The cap as a budget of its own."""
+        if self.epsilon is None:
+            return None
+        return Budget(self.epsilon, budget.delta, thresholds=budget.thresholds)
+
+    def caps(self, budget: Budget) -> tuple[Cap, ...]:
+        """What the ledger enforces, whatever answers come."""
+        cap = self.cap(budget)
+        return () if cap is None else tuple(Cap(one, cap) for one in self.where)
+
+    def check(self, budget: Budget, unit: Unit, finding: float) -> None:
+        """Refuse, before anything is spent, a cap below what everybody will have lost by then.
+
+        `finding` is the share of the budget that facts are found out for.
+        """
+        check_unit(unit)
+        cap = self.cap(budget)
+        if cap is None:
+            return
+        share = Fraction(finding) if finding else Fraction(self._recipe.share)
+        if cap.rho <= budget.rho * share:
+            reach = at_most(smallest_cap(budget, share))
+            how = "what the columns hold is found out" if finding else "single columns are counted"
+            msg = (
+                f"A cap of epsilon {cap.epsilon:g} cannot be kept: {how} with every record "
+                f"counting fully, and that costs epsilon {reach}. Ask for a cap above {reach}; or "
+                "spend less on it: declare the facts in a schema, or lower --discovery-share."
+            )
+            raise BadInput(msg)
+
+    def weigh(self, ledger: Ledger, known: Sequence[Measurement]) -> Weighed:
+        """The ledger in which they count less."""
+        return weighed(
+            self._recipe,
+            ledger,
+            known,
+            cap=self.cap(ledger.budget),
+            where=self.where,
+            everyone=self.risk is not None,
+        )
+
+    @property
+    def _recipe(self) -> RiskWeights:
+        # Conditions alone: everybody else counts fully.
+        return self.risk or RiskWeights(gamma=0.0)
+
+    def written(self) -> dict[str, Any]:
+        """As plain data, for a certificate."""
+        return {
+            "risk": None if self.risk is None else told(self.risk),
+            "epsilon": self.epsilon,
+            "where": [str(one) for one in self.where],
+        }

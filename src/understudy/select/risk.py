@@ -1,0 +1,272 @@
+"""Outliers count less: how rare a row's values are, by noisy counts, and the weight it gets.
+
+For fixed noisy counts the weight is a public function of a row, so weighted answers move by the
+row's weight at most: docs/proofs/weights.md. Scores and weights of rows stay inside the ledger.
+"""
+
+import math
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from enum import StrEnum
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from understudy.encode import Encoding
+from understudy.errors import BadInput, PrivacyRefused, listed
+from understudy.model.counts import believable_total, combined, fitted
+from understudy.privacy.answers import Measurement
+from understudy.privacy.budget import Budget, epsilon_of_rho, number
+from understudy.privacy.ledger import Ledger
+from understudy.privacy.unit import Replacement
+from understudy.privacy.weights import UNIT, RowWeights
+from understudy.privacy.where import Where
+
+STEPS_PER_NAT = 1000
+"""Scores are whole numbers: so many make a factor of e in how rare a row is."""
+_LEVELS = 64
+"""So many weights at most, between the least and a full one."""
+
+
+class Shape(StrEnum):
+    """How the weight falls with the score s, beyond the threshold t."""
+
+    HINGE_EXP = "hinge-exp"
+    """exp(-gamma (s - t)), and 1 below t."""
+    RATIO = "ratio"
+    """t / (s + t): falls from the start, and slowly."""
+    STEP = "step"
+    """One weight for all rows beyond t, and 1 below: caps all of them alike."""
+
+
+@dataclass(frozen=True)
+class RiskWeights:
+    """Rows whose values are rare count less, and so lose less.
+
+    The score of a row adds up -log of its values' noisy shares. The threshold is that score
+    which the given part of rows would exceed, if columns were independent.
+    """
+
+    share: float = 0.25
+    """Of the budget: counting single columns for the scores, where they are not known yet."""
+    outliers: float = 0.1
+    """The part of rows beyond the threshold, about."""
+    shape: Shape = Shape.HINGE_EXP
+    gamma: float = 1.0
+    """How fast weights fall, for `hinge-exp`."""
+    least: float = 1 / 16
+    """No weight is smaller."""
+
+    def __post_init__(self) -> None:
+        try:
+            object.__setattr__(self, "shape", Shape(self.shape))
+        except ValueError:
+            msg = f"There is no shape {self.shape!r}. Known: {listed(Shape)}."
+            raise BadInput(msg) from None
+        for name, low, high in (("share", 0, 1), ("outliers", 0, 1)):
+            if not low < number(getattr(self, name), name) < high:
+                msg = f"{name} is {getattr(self, name)}; it must lie between {low} and {high}."
+                raise BadInput(msg)
+        if number(self.gamma, "gamma") < 0:
+            msg = f"gamma is {self.gamma}; weights would grow with the risk. Give 0 or more."
+            raise BadInput(msg)
+        if not 0 < number(self.least, "least") <= 1:
+            msg = f"least is {self.least}; a weight lies above 0 and is at most 1."
+            raise BadInput(msg)
+
+
+@dataclass(frozen=True, eq=False)
+class Weighed:
+    """A ledger in which rows count by their weight, and what goes with it."""
+
+    ledger: Ledger
+    known: tuple[Measurement, ...]
+    """What is known of single columns, in weighted rows: free for whatever is fitted next."""
+    kept: float
+    """The part of all weight that is left, about: 1 where no row counts less."""
+    curve: tuple[tuple[float, float], ...]
+    """From which score on (in nats) rows have which weight."""
+    threshold: float
+    spent: Fraction
+    """What every row has lost by now, whatever its weight."""
+    rest: Fraction
+    """What a row of full weight can still lose."""
+    weights: RowWeights
+    """By column the score of each code, and by score the weight: made from noisy counts alone."""
+
+    def told(self) -> dict[str, Any]:
+        """The public curve: made from noisy counts, and of no row in particular."""
+        return {
+            "scores": {name: list(table) for name, table in self.weights.tables},
+            "from_score": [0, *self.weights.thresholds],
+            "weight": list(self.weights.weights),
+            "of": UNIT,
+            "threshold": self.threshold,
+            "spent_before": str(self.spent),
+            "kept": self.kept,
+        }
+
+
+def check_unit(unit: object) -> None:
+    """Refuse neighbours that are replaced: the other record may have a full weight."""
+    if isinstance(unit, Replacement):
+        msg = (
+            "Weights protect records that are added or removed. A record that takes another's "
+            "place may have a full weight, so that nobody would lose less. Take the unit record."
+        )
+        raise PrivacyRefused(msg)
+
+
+def smallest_cap(budget: Budget, share: Fraction | float) -> float:
+    """The ε that every row has lost already, once a share of the budget is spent on scores."""
+    return epsilon_of_rho(budget.rho * Fraction(share), budget.converting)
+
+
+def weighed(  # noqa: PLR0913 - the last three by name
+    recipe: RiskWeights,
+    ledger: Ledger,
+    known: Sequence[Measurement],
+    *,
+    cap: Budget | None = None,
+    where: Sequence[Where] = (),
+    everyone: bool = True,
+) -> Weighed:
+    """Rows by weight: rare ones less, and those that meet a condition no more than the cap allows.
+
+    With a cap, its weight is the largest for which a row keeps within it; `everyone` says whether
+    it is meant for all rows beyond the threshold, or for the conditions alone.
+    """
+    known = list(known)
+    open_ = [name for name in ledger.domain.names if all(m.clique != (name,) for m in known)]
+    if open_:
+        rho = ledger.rest() * Fraction(recipe.share)
+        known += ledger.measure([(name,) for name in open_], rho=rho)
+    spent, rest = ledger.budget.rho - ledger.rest(), ledger.rest()
+    shares = _shares(ledger, known)
+    tables = {name: _scores(share, floor) for name, (share, floor) in shares.items()}
+    law = _law(shares, tables)
+    threshold = _quantile(law, 1 - recipe.outliers)
+    capped = UNIT if cap is None else _capped_weight(cap, spent, rest)
+    steps = _steps(recipe, threshold, len(law), capped if cap is not None and everyone else None)
+    # Whoever meets a condition scores beyond all that others can.
+    beyond = len(law)
+    for one in where:
+        marked = one.codes(ledger.encoding)
+        table = tables[one.column]
+        tables[one.column] = [s + beyond * held for s, held in zip(table, marked, strict=True)]
+    if where:
+        steps[beyond] = min(capped, *steps.values())
+    weights = ledger.weigh(tables, sorted(steps)[1:], [steps[at] for at in sorted(steps)])
+    meeting = _meeting(shares, where, ledger.encoding)
+    kept = (1 - meeting) * _mean_weight(law, steps) / UNIT + meeting * steps.get(beyond, 0) / UNIT
+    scaled = tuple(_scaled(one, kept) for one in known if one.clique)
+    curve = tuple((at / STEPS_PER_NAT, steps[at] / UNIT) for at in sorted(steps) if at < beyond)
+    return Weighed(
+        ledger.weighted(weights),
+        scaled,
+        kept,
+        curve,
+        threshold / STEPS_PER_NAT,
+        spent,
+        rest,
+        weights,
+    )
+
+
+def _shares(
+    ledger: Ledger, known: Iterable[Measurement]
+) -> dict[str, tuple[NDArray[np.float64], float]]:
+    """By column, noisy shares, and below which share a value cannot be told from noise."""
+    known = [one for one in known if len(one.clique) == 1]
+    total = believable_total(known)
+    found = {}
+    for name in ledger.domain.names:
+        values, variance = combined(one for one in known if one.clique == (name,))
+        floor = max(float(np.sqrt(np.median(variance))), 1.0) / max(total, 1.0)
+        found[name] = fitted(values, variance, total) / total, min(floor, 1.0)
+    return found
+
+
+def _scores(shares: NDArray[np.float64], floor: float) -> list[int]:
+    """-log of shares, in whole steps, rounded up: rather too rare."""
+    logs = -np.log(np.maximum(shares, floor))
+    return [max(0, math.ceil(STEPS_PER_NAT * log)) for log in logs]
+
+
+def _law(
+    shares: dict[str, tuple[NDArray[np.float64], float]], tables: dict[str, list[int]]
+) -> NDArray[np.float64]:
+    """By score, the part of rows that would have it if columns were independent."""
+    law = np.ones(1)
+    for name, table in tables.items():
+        wider = np.zeros(len(law) + max(table))
+        for score, share in zip(table, shares[name][0], strict=True):
+            wider[score : score + len(law)] += share * law
+        law = wider
+    return np.asarray(law / law.sum())
+
+
+def _quantile(law: NDArray[np.float64], part: float) -> int:
+    """The least score such that at most the other part of rows lies beyond it."""
+    return int(np.searchsorted(np.cumsum(law), part - 1e-12))
+
+
+def _capped_weight(cap: Budget, spent: Fraction, rest: Fraction) -> int:
+    """The largest weight, in 1/UNIT, with which a row keeps within a cap."""
+    left = cap.rho - spent
+    if left <= 0:
+        msg = (
+            f"A cap of epsilon {cap.epsilon:g} is less than every row has lost by now. "
+            "Nothing that comes can undo that: allow more, or spend less on finding out."
+        )
+        raise PrivacyRefused(msg)
+    squared = left / rest * UNIT**2 if rest else Fraction(UNIT**2)
+    return min(UNIT, math.isqrt(math.floor(squared)))
+
+
+def _steps(recipe: RiskWeights, threshold: int, top: int, capped: int | None) -> dict[int, int]:
+    """From which score on rows have which weight, in 1/UNIT; the first from 0 on."""
+    if capped is not None or recipe.shape is Shape.STEP:
+        low = capped if capped is not None else math.floor(recipe.least * UNIT)
+        return {0: UNIT, threshold + 1: low} if low < UNIT else {0: UNIT}
+    scores = np.arange(top)
+    if recipe.shape is Shape.RATIO:
+        exact = threshold / np.maximum(scores + threshold, 1)
+    else:
+        beyond = np.maximum(scores - threshold, 0) / STEPS_PER_NAT
+        exact = np.exp(-recipe.gamma * beyond)
+    least = math.floor(recipe.least * UNIT)
+    # Down to a level: few steps are quick to look up, and rounding down protects more.
+    size = max(1, (UNIT - least) // _LEVELS)
+    levels = least + (np.floor(exact * UNIT).astype(np.int64) - least) // size * size
+    weights = np.where(exact >= 1, UNIT, np.maximum(levels, least))
+    changes = np.flatnonzero(np.diff(weights)) + 1
+    return {0: int(weights[0]), **{int(at): int(weights[at]) for at in changes}}
+
+
+def _meeting(
+    shares: Mapping[str, tuple[NDArray[np.float64], float]],
+    where: Sequence[Where],
+    encoding: Encoding,
+) -> float:
+    """The part of rows that meet a condition, if columns were independent."""
+    marked: dict[str, NDArray[np.bool_]] = {}
+    for one in where:
+        codes = np.array(one.codes(encoding))
+        marked[one.column] = marked.get(one.column, np.zeros_like(codes)) | codes
+    meets_none = 1.0
+    for name, codes in marked.items():
+        meets_none *= 1 - float(shares[name][0][codes].sum())
+    return 1 - meets_none
+
+
+def _mean_weight(law: NDArray[np.float64], steps: dict[int, int]) -> float:
+    starts = sorted(steps)
+    weight = [steps[starts[k]] for k in np.searchsorted(starts, np.arange(len(law)), "right") - 1]
+    return float(law @ np.array(weight, np.float64))
+
+
+def _scaled(one: Measurement, kept: float) -> Measurement:
+    return replace(one, values=one.values * kept, scale=one.scale * kept)
