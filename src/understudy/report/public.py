@@ -6,15 +6,17 @@ from typing import Any
 from understudy import demanded
 from understudy.column import Column, Source
 from understudy.encode.ops import Storage
+from understudy.privacy.caps import CAPS
 from understudy.privacy.certificate import Certificate
 from understudy.privacy.facts import outline, undescribed
 from understudy.privacy.promise import replaces
+from understudy.protection import CURVE, PROTECTION
 from understudy.report.words import number_of, shortened
 from understudy.schema import Schema
 from understudy.schema_files import schema_from_toml
 
 PARAMETERS = "parameters of the method"
-_NO_CHOICES = {"schema", "storage", "unit"}
+_NO_CHOICES = {"schema", "storage", "unit", CURVE, CAPS}
 _LONGEST = 200
 """Of a choice that is shown."""
 _LONGEST_GRAPH = 20_000
@@ -111,6 +113,10 @@ def _facts(column: Column) -> Iterator[str]:
 def _told(name: str, value: Any) -> str:  # noqa: ANN401 - any plain data
     if name == "method":
         return str(value["name"])
+    if name == PROTECTION:
+        who = [*(["rare records"] if value["risk"] else []), *value["where"]]
+        cap = "" if value["epsilon"] is None else f", epsilon at most {value['epsilon']:g}"
+        return f"{', '.join(who)}{cap}"
     if name == demanded.INDEPENDENCES:
         return "; ".join(map(str, demanded.read({name: value})))
     if name == "discovery":

@@ -16,6 +16,7 @@ from understudy.report.columns import Codes, ShownColumn, shown_columns
 from understudy.report.independences import Kept, kept
 from understudy.report.odds import Odds, odds
 from understudy.report.pages import rendered
+from understudy.report.protected import Protected, protected
 from understudy.report.public import choices, declared, general, stated
 from understudy.report.structure import Structure
 from understudy.report.tree_picture import picture
@@ -44,6 +45,8 @@ class Report:
     structure: Structure
     independences: tuple[Kept, ...]
     """What was demanded of the model, and whether it holds."""
+    protected: Protected | None
+    """Who counts less than others, and what that is worth."""
     columns: tuple[ShownColumn, ...]
     noise: float | None
     """The usual noise in a count of one column, that which is known least: in synthetic rows."""
@@ -121,6 +124,7 @@ def report_of(  # noqa: PLR0913 - what a release holds
         choices=choices(certificate),
         structure=structure,
         independences=tuple(kept(certificate, model, structure)),
+        protected=protected(certificate),
         columns=tuple(shown_columns(encoding, codes, stated(certificate))),
         noise=_noise(model, rows),
         notes=tuple(notes),
