@@ -57,12 +57,14 @@ class Protected:
         across = Scale(0.0, end, _LEFT, _RIGHT)
         down = Scale(0.0, max(level.epsilon for level in self.levels) * 1.1, _BOTTOM, _TOP)
         marks = [
-            element("text", label, x=place, y=_BOTTOM + 16, text_anchor="middle")
+            element("text", label, x=place, y=_BOTTOM + 16, text_anchor="middle", class_="note")
             for place, label in across.marks(6)
         ]
         for place, label in down.marks(4):
-            marks.append(element("line", x1=_LEFT, x2=_RIGHT, y1=place, y2=place, class_="grid"))
-            marks.append(element("text", label, x=_LEFT - 6, y=place + 4, text_anchor="end"))
+            marks.append(element("line", x1=_LEFT, x2=_RIGHT, y1=place, y2=place, class_="axis"))
+            marks.append(
+                element("text", label, x=_LEFT - 6, y=place + 4, text_anchor="end", class_="note")
+            )
         path, ends = "", [*(level.start for level in self.levels[1:]), end]
         for level, stop in zip(self.levels, ends, strict=True):
             verb = "L" if path else "M"
@@ -71,11 +73,19 @@ class Protected:
             path += f"L {across.place(stop):.1f} {y:.1f} "
         return drawing(
             *marks,
-            element("path", d=path, class_="line hue-one", fill="none", stroke_width=2),
-            element("text", "score (higher is rarer)", x=_RIGHT, y=_BOTTOM + 32, text_anchor="end"),
+            element("path", d=path, class_="line one"),
+            element(
+                "text",
+                "score (higher is rarer)",
+                x=_RIGHT,
+                y=_BOTTOM + 32,
+                text_anchor="end",
+                class_="note",
+            ),
             width=_RIGHT + 16,
             height=_BOTTOM + 40,
             about="What a record loses at most, by its score, given the released counts",
+            fluid=False,
         )
 
 
