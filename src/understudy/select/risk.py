@@ -20,14 +20,27 @@ from understudy.model.counts import believable_total, combined, fitted
 from understudy.privacy.answers import Measurement
 from understudy.privacy.budget import Budget, epsilon_of_rho, number
 from understudy.privacy.ledger import Ledger
+from understudy.privacy.row_maps import ScoreCells
 from understudy.privacy.unit import Replacement
 from understudy.privacy.weights import UNIT, RowWeights
 from understudy.privacy.where import Where
 
 STEPS_PER_NAT = 1000
 """Scores are whole numbers: so many make a factor of e in how rare a row is."""
+_COUNTING = Fraction(1, 10)
+_RANGES = 100
+"""In which scores are counted."""
 _LEVELS = 64
 """So many weights at most, between the least and a full one."""
+
+
+class Cut(StrEnum):
+    """Where the threshold comes from."""
+
+    PRODUCT = "product"
+    """From single columns, as if they were independent: free."""
+    COUNTED = "counted"
+    """From a noisy count of the rows' own scores: for a tenth of what single columns cost."""
 
 
 class Shape(StrEnum):
@@ -53,6 +66,7 @@ class RiskWeights:
     """Of the budget: counting single columns for the scores, where they are not known yet."""
     outliers: float = 0.1
     """The part of rows beyond the threshold, about."""
+    threshold: Cut = Cut.PRODUCT
     shape: Shape = Shape.HINGE_EXP
     gamma: float = 1.0
     """How fast weights fall, for `hinge-exp`."""
@@ -60,11 +74,12 @@ class RiskWeights:
     """No weight is smaller."""
 
     def __post_init__(self) -> None:
-        try:
-            object.__setattr__(self, "shape", Shape(self.shape))
-        except ValueError:
-            msg = f"There is no shape {self.shape!r}. Known: {listed(Shape)}."
-            raise BadInput(msg) from None
+        for name, kind in {"shape": Shape, "threshold": Cut}.items():
+            try:
+                object.__setattr__(self, name, kind(getattr(self, name)))
+            except ValueError:
+                msg = f"There is no {name} {getattr(self, name)!r}. Known: {listed(kind)}."
+                raise BadInput(msg) from None
         for name, low, high in (("share", 0, 1), ("outliers", 0, 1)):
             if not low < number(getattr(self, name), name) < high:
                 msg = f"{name} is {getattr(self, name)}; it must lie between {low} and {high}."
@@ -143,11 +158,14 @@ def weighed(  # noqa: PLR0913 - the last three by name
     if open_:
         rho = ledger.rest() * Fraction(recipe.share)
         known += ledger.measure([(name,) for name in open_], rho=rho)
-    spent, rest = ledger.budget.rho - ledger.rest(), ledger.rest()
     shares = _shares(ledger, known)
     tables = {name: _scores(share, floor) for name, (share, floor) in shares.items()}
     law = _law(shares, tables)
+    if recipe.threshold is Cut.COUNTED:
+        rho = (ledger.budget.rho - ledger.rest()) * _COUNTING
+        law = _counted(ledger, tables, len(law), min(rho, ledger.rest() * _COUNTING))
     threshold = _quantile(law, 1 - recipe.outliers)
+    spent, rest = ledger.budget.rho - ledger.rest(), ledger.rest()
     capped = UNIT if cap is None else _capped_weight(cap, spent, rest)
     steps = _steps(recipe, threshold, len(law), capped if cap is not None and everyone else None)
     # Whoever meets a condition scores beyond all that others can.
@@ -206,6 +224,18 @@ def _law(
             wider[score : score + len(law)] += share * law
         law = wider
     return np.asarray(law / law.sum())
+
+
+def _counted(
+    ledger: Ledger, tables: Mapping[str, Sequence[int]], top: int, rho: Fraction
+) -> NDArray[np.float64]:
+    """By score, the part of rows that have it: counted with noise in ranges, even within each."""
+    edges = np.unique(np.linspace(0, top, _RANGES + 1).astype(int)[1:-1])
+    asked = ScoreCells(tables, tuple(int(edge) for edge in edges))
+    noisy = np.maximum(ledger.sum(asked, rho=rho).values, 0.0)
+    starts = np.array([0, *edges, top])
+    law = np.repeat(noisy / np.diff(starts), np.diff(starts))
+    return np.asarray(law / law.sum() if law.sum() > 0 else np.full(top, 1 / top))
 
 
 def _quantile(law: NDArray[np.float64], part: float) -> int:
