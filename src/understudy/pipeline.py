@@ -18,7 +18,7 @@ from understudy.privacy.ledger import Ledger
 from understudy.privacy.noise import RandomSource
 from understudy.privacy.unit import Unit
 from understudy.privacy.where import Where
-from understudy.protection import CURVE, PROTECTION, Protection
+from understudy.protection import CURVE, PROTECTION
 from understudy.release import Release
 from understudy.schema import Schema
 from understudy.select.risk import RiskWeights
@@ -123,14 +123,14 @@ def synthesize(  # noqa: PLR0913 - each is a choice of its own, by name
         text_encoding=text_encoding,
         roles=chosen.roles,
         discover=not strict,
-        check=chosen.check_fit,
+        check=lambda facts: _check_fit(chosen, facts, 0.0 if strict else discovery_share),
         caps=() if protection is None else protection.caps(chosen.budget),
     ) as book:
         _declare(book, chosen, rows)
         costs = demanded.costs(allowed, book.schema)
         for sentence in costs:
             tell(sentence.removesuffix("."))
-        known, notes = _discover(book, discovery_share, protection, tell)
+        known, notes = ((), ()) if strict else _discover(book, discovery_share, tell)
         asked, kept = book, 1.0
         if protection is not None:
             tell("Weighing records by how rare they are")
@@ -160,6 +160,13 @@ def _check(rows: int | None, share: float, seed: int | None) -> None:
         raise BadInput(msg)
 
 
+def _check_fit(chosen: Chosen, schema: Schema, discovery_share: float) -> None:
+    """Refuse by public facts what cannot come out well, before anything is spent."""
+    chosen.check_fit(schema)
+    if chosen.protection is not None:
+        chosen.protection.check(chosen.budget, chosen.unit, schema, discovery_share)
+
+
 def _declare(book: Ledger, chosen: Chosen, rows: int | None) -> None:
     """List the public choices in the certificate."""
     book.declare("target", book.schema.target)
@@ -172,12 +179,10 @@ def _declare(book: Ledger, chosen: Chosen, rows: int | None) -> None:
 
 
 def _discover(
-    book: Ledger, share: float, protection: Protection | None, tell: Teller
+    book: Ledger, share: float, tell: Teller
 ) -> tuple[tuple[Measurement, ...], tuple[str, ...]]:
     """Find out what the schema leaves open; what was measured on the way is known."""
     plan = discover.plan(book, share)
-    if protection is not None:
-        protection.check(book.budget, book.unit, 0.0 if plan is None else plan.share)
     if plan is None:
         return (), ()
     book.declare("discovery", {"share": plan.share, "columns": list(plan.columns)})

@@ -10,10 +10,12 @@ from understudy.mechanisms.parameters import told
 from understudy.privacy.answers import Measurement
 from understudy.privacy.budget import Budget, number
 from understudy.privacy.caps import Cap
+from understudy.privacy.discover import share_of
 from understudy.privacy.ledger import Ledger
 from understudy.privacy.promise import at_most
 from understudy.privacy.unit import Unit
 from understudy.privacy.where import Where
+from understudy.schema import Schema
 from understudy.select.risk import RiskWeights, Weighed, check_unit, smallest_cap, weighed
 
 PROTECTION = "protection"
@@ -70,25 +72,44 @@ class Protection:
         cap = self.cap(budget)
         return () if cap is None else tuple(Cap(one, cap) for one in self.where)
 
-    def check(self, budget: Budget, unit: Unit, finding: float) -> None:
+    def check(self, budget: Budget, unit: Unit, schema: Schema, finding: float) -> None:
         """Refuse, before anything is spent, a cap below what everybody will have lost by then.
 
-        `finding` is the share of the budget that facts are found out for.
+        `finding` is the share of the budget that facts are found out for, were all of them open;
+        0 where none are.
         """
         check_unit(unit)
         cap = self.cap(budget)
         if cap is None:
             return
-        share = Fraction(finding) if finding else Fraction(self._recipe.share)
+        share = self.spent_before(schema, finding)
         if cap.rho <= budget.rho * share:
             reach = at_most(smallest_cap(budget, share))
-            how = "what the columns hold is found out" if finding else "single columns are counted"
+            found, counted = self._before(schema, finding)
+            ways = [
+                *(["what the columns hold is found out"] if found else []),
+                *(["single columns are counted"] if counted else []),
+            ]
+            less = "lower the share of RiskWeights"
+            if found:
+                less = "declare the facts in a schema, or lower --discovery-share"
             msg = (
-                f"A cap of epsilon {cap.epsilon:g} cannot be kept: {how} with every record "
+                f"A cap of epsilon {cap.epsilon:g} cannot be kept: {' and '.join(ways)} with every record "
                 f"counting fully, and that costs epsilon {reach}. Ask for a cap above {reach}; or "
-                "spend less on it: declare the facts in a schema, or lower --discovery-share."
+                f"spend less on it: {less}."
             )
             raise BadInput(msg)
+
+    def spent_before(self, schema: Schema, finding: float) -> Fraction:
+        """The part of the budget that is spent before anybody can count less, at most."""
+        found, counted = self._before(schema, finding)
+        return found + (1 - found) * counted
+
+    def _before(self, schema: Schema, finding: float) -> tuple[Fraction, Fraction]:
+        """What finding out takes, and of the rest what counting the declared columns takes."""
+        found = Fraction(share_of(schema, finding))
+        all_open = bool(found) and len(schema.silent) == len(schema.coded)
+        return found, Fraction(0) if all_open else Fraction(self._recipe.share)
 
     def weigh(self, ledger: Ledger, known: Sequence[Measurement]) -> Weighed:
         """The ledger in which they count less."""

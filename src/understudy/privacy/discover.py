@@ -31,6 +31,7 @@ from understudy.privacy.found import (
 from understudy.privacy.kinds import Looks, looks
 from understudy.privacy.ledger import Ledger
 from understudy.privacy.prices import marginals_price, values_price
+from understudy.schema import Schema
 
 SHARE = 1 / 3
 """How much of ρ discovery takes where every column is open; these are also the 1-way counts."""
@@ -67,12 +68,17 @@ class Discovered:
     """How many rows there are, about; noise may make it negative."""
 
 
+def share_of(schema: Schema, share: float = SHARE) -> float:
+    """How much of ρ it takes to find out what a schema leaves open."""
+    return share * len(schema.silent) / len(schema.coded)
+
+
 def plan(ledger: Ledger, share: float = SHARE) -> Plan | None:
     """What it takes to find out what the ledger's schema leaves open; None if that is nothing."""
     names = tuple(ledger.schema.silent)
     if not names:
         return None
-    share *= len(names) / len(ledger.schema.coded)
+    share = share_of(ledger.schema, share)
     whole = ledger.rest() * Fraction(share)
     look = marginals_price(
         len(names) + 1, ledger.unit, rho=whole * Fraction(_LOOKS), scale=None, weights=None
