@@ -87,6 +87,18 @@ class NumberCells:
 
     def code(self, readings: tuple[Value, ...], ops: Ops) -> Value:
         """The cell of each value."""
+        number, known = self._number(readings, ops)
+        missing = 0 if self.missing is None else self.missing
+        return ops.where(known, self._code(number, ops), missing)
+
+    def number_of(self, text: str) -> float | None:
+        """A written value as the number that cells are made of; None where it is no value."""
+        ops = ArrowOps()
+        number, known = self._number(self.read(pa.array([text]), Storage.TEXT, ops), ops)
+        return float(np.asarray(number)[0]) if bool(np.asarray(known)[0]) else None
+
+    def _number(self, readings: tuple[Value, ...], ops: Ops) -> tuple[Value, Value]:
+        """What was read as a number, and whether it is one."""
         if len(readings) == 1:
             (number,) = readings
             known = ops.known(number)
@@ -95,8 +107,7 @@ class NumberCells:
             number, known = seconds_since_1970(parts, ops), is_moment(parts, ops)
         if self.column.kind is Kind.DATE:
             number = number / float(_DAY)
-        missing = 0 if self.missing is None else self.missing
-        return ops.where(known, self._code(number, ops), missing)
+        return number, known
 
     def _code(self, number: Value, ops: Ops) -> Value:
         """The cell of a known number.

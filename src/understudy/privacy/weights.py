@@ -68,7 +68,9 @@ class RowWeights:
         return max(self.weights)
 
     def most_where(self, column: str, codes: Sequence[bool]) -> int:
-        """The largest weight that a row may have which holds one of these codes."""
+        """The largest weight that a row may have which holds one of these codes; of none 0."""
+        if not any(codes):
+            return 0
         least = sum(
             min(s for s, held in zip(table, codes, strict=True) if held)
             if name == column

@@ -1,5 +1,6 @@
 """Public conditions on one column, such as "age >= 90": which codes may belong to them."""
 
+import math
 import re
 from dataclasses import dataclass
 from enum import StrEnum
@@ -8,11 +9,16 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
+from understudy.column import Kind, Source
 from understudy.encode import Encoding
 from understudy.encode.numbers import NumberCells
+from understudy.encode.shapes import ShapeCells
 from understudy.errors import BadInput, UnknownColumn
 
-_SENTENCE = re.compile(r"^(?P<column>.+?)\s*(?P<how>>=|<=|==|=|>|<)\s*(?P<value>.+)$")
+_LAST_DIGITS = 1e-9
+_SENTENCE = re.compile(
+    r"^(?P<column>[^<>=].*?)\s*(?P<how>>=|<=|==|=|>|<)(?![<>=])\s*(?P<value>.+)$"
+)
 
 
 class Comparison(StrEnum):
@@ -61,35 +67,59 @@ class Where:
     def codes(self, encoding: Encoding) -> tuple[bool, ...]:
         """By code, whether a record that meets the condition may have it; rather too many.
 
-        Codes keep the order of values: values beyond a bound are moved there, and so is the
-        condition's own.
+        Codes of bins keep the order of values; a value beyond the bounds is moved there, unless
+        it is an atom. Where a column turned out to hold what cannot be compared, all codes may.
         """
         if self.column not in encoding.cells:
             raise UnknownColumn(self.column, tuple(encoding.cells))
         cells = encoding.cells[self.column]
         (code,) = encoding.column_codes(self.column, pa.array([self.value]))
-        if code == cells.missing:
-            msg = f"{self}: {self.value!r} is no value of {self.column!r}. Correct the condition."
-            raise BadInput(msg)
+        number = cells.number_of(self.value) if isinstance(cells, NumberCells) else None
         marked = np.arange(cells.size) == code
+        # Too late to refuse what was not known when the condition was stated.
+        found = cells.column.source is Source.BOUGHT
         if isinstance(cells, NumberCells):
-            marked |= self._beside(cells, int(code))
+            if number is None and not found:
+                raise BadInput(self._no_value())
+            marked |= True if number is None else self._beside(cells, int(code), number)
         elif self.comparison is not Comparison.IS:
-            msg = f"{self}: {self.column!r} holds labels, which are compared by = alone."
-            raise BadInput(msg)
+            if not found:
+                msg = f"{self}: {self.column!r} holds labels, which are compared by = alone."
+                raise BadInput(msg)
+            marked |= True
+        elif code == cells.missing and not found:
+            raise BadInput(self._no_value())
         return tuple(bool(one) for one in marked)
 
-    def _beside(self, cells: NumberCells, code: int) -> NDArray[np.bool_]:
+    def _no_value(self) -> str:
+        return f"{self}: {self.value!r} is no value of {self.column!r}. Correct the condition."
+
+    def check(self, encoding: Encoding) -> None:
+        """Refuse what can be refused already; of an open column only its name is known."""
+        if not isinstance(encoding.cells.get(self.column), ShapeCells):
+            self.codes(encoding)
+
+    def _beside(self, cells: NumberCells, code: int, number: float) -> NDArray[np.bool_]:
         """Cells of numbers on the condition's side."""
-        lows = np.array([*(low for low, _ in cells.bins), *cells.atoms])
-        highs = np.array([*(high for _, high in cells.bins), *cells.atoms])
-        # A value beyond the bounds is moved there, unless it is an atom.
-        low, high = (float(np.clip(ends[code], *cells.span)) for ends in (lows, highs))
         marked = np.zeros(cells.size, bool)
-        if self.comparison is Comparison.AT_LEAST:
-            marked[: len(lows)] = highs >= low
-        elif self.comparison is Comparison.AT_MOST:
-            marked[: len(lows)] = lows <= high
+        if self.comparison is Comparison.IS:
+            return marked
+        up = self.comparison is Comparison.AT_LEAST
+        number = math.floor(number) if cells.column.kind is not Kind.REAL else number
+        least, greatest = cells.span
+        inside = min(max(number, least), greatest)
+        bins = len(cells.bins)
+        if code < bins:
+            places = np.arange(bins)
+            marked[:bins] = places >= code if up else places <= code
+        else:
+            # Where a bin ends is known but for the last digits.
+            room = (greatest - least) * _LAST_DIGITS
+            lows, highs = np.array(cells.bins).reshape(-1, 2).T
+            marked[:bins] = highs >= inside - room if up else lows <= inside + room
+        for place, atom in enumerate(cells.atoms, start=bins):
+            edge = inside if least <= atom <= greatest else number
+            marked[place] = atom >= edge if up else atom <= edge
         return marked
 
     def __str__(self) -> str:
