@@ -154,7 +154,7 @@ def weighed(  # noqa: PLR0913 - the last three by name
     it is meant for all rows beyond the threshold, or for the conditions alone.
     """
     known = list(known)
-    open_ = [name for name in ledger.domain.names if all(m.clique != (name,) for m in known)]
+    open_ = _uncounted(ledger, known)
     if open_:
         rho = ledger.rest() * Fraction(recipe.share)
         known += ledger.measure([(name,) for name in open_], rho=rho)
@@ -172,13 +172,15 @@ def weighed(  # noqa: PLR0913 - the last three by name
     beyond = len(law)
     for one in where:
         marked = one.codes(ledger.encoding)
-        table = tables[one.column]
+        table = tables.get(one.column) or [0] * len(marked)
         tables[one.column] = [s + beyond * held for s, held in zip(table, marked, strict=True)]
     if where:
         steps[beyond] = min(capped, *steps.values())
     weights = ledger.weigh(tables, sorted(steps)[1:], [steps[at] for at in sorted(steps)])
     meeting = _meeting(shares, where, ledger.encoding)
     kept = (1 - meeting) * _mean_weight(law, steps) / UNIT + meeting * steps.get(beyond, 0) / UNIT
+    # Where all rows seem to weigh nothing there is nothing to scale by.
+    kept = max(kept, 1 / UNIT)
     scaled = tuple(_scaled(one, kept) for one in known if one.clique)
     curve = tuple((at / STEPS_PER_NAT, steps[at] / UNIT) for at in sorted(steps) if at < beyond)
     return Weighed(
@@ -193,6 +195,17 @@ def weighed(  # noqa: PLR0913 - the last three by name
     )
 
 
+def _uncounted(ledger: Ledger, known: Iterable[Measurement]) -> list[str]:
+    """Columns that no count is known of; those of a single value tell nobody apart."""
+    counted = {one.clique for one in known}
+    cells = ledger.encoding.cells
+    return [
+        name
+        for name in ledger.domain.names
+        if (name,) not in counted and cells[name].size - (cells[name].missing is not None) > 1
+    ]
+
+
 def _shares(
     ledger: Ledger, known: Iterable[Measurement]
 ) -> dict[str, tuple[NDArray[np.float64], float]]:
@@ -200,7 +213,8 @@ def _shares(
     known = [one for one in known if len(one.clique) == 1]
     total = believable_total(known)
     found = {}
-    for name in ledger.domain.names:
+    counted = {one.clique[0] for one in known}
+    for name in (name for name in ledger.domain.names if name in counted):
         values, variance = combined(one for one in known if one.clique == (name,))
         floor = max(float(np.sqrt(np.median(variance))), 1.0) / max(total, 1.0)
         found[name] = fitted(values, variance, total) / total, min(floor, 1.0)
@@ -220,8 +234,10 @@ def _law(
     law = np.ones(1)
     for name, table in tables.items():
         wider = np.zeros(len(law) + max(table))
-        for score, share in zip(table, shares[name][0], strict=True):
-            wider[score : score + len(law)] += share * law
+        # By score rather than by code: a column may have very many rare codes.
+        by_score = np.bincount(table, shares[name][0])
+        for score in np.flatnonzero(by_score):
+            wider[score : score + len(law)] += by_score[score] * law
         law = wider
     return np.asarray(law / law.sum())
 
@@ -288,8 +304,9 @@ def _meeting(
         marked[one.column] = marked.get(one.column, np.zeros_like(codes)) | codes
     meets_none = 1.0
     for name, codes in marked.items():
-        meets_none *= 1 - float(shares[name][0][codes].sum())
-    return 1 - meets_none
+        share = shares[name][0] if name in shares else np.full(len(codes), 1 / len(codes))
+        meets_none *= 1 - float(share[codes].sum())
+    return min(max(1 - meets_none, 0.0), 1.0)
 
 
 def _mean_weight(law: NDArray[np.float64], steps: dict[int, int]) -> float:
