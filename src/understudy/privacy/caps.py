@@ -6,16 +6,18 @@ answers came: docs/proofs/weights.md.
 
 import math
 import threading
-from collections.abc import Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import Any
 
 from understudy.encode import Encoding
 from understudy.errors import BudgetSpent, PrivacyRefused
-from understudy.privacy.accountant import cost
+from understudy.privacy.account import Entry, Request
+from understudy.privacy.accountant import cost, delta, total_delta
 from understudy.privacy.budget import Budget
 from understudy.privacy.events import Event, Exponential, Gaussian, SampledGaussian
+from understudy.privacy.scores import STEPS
 from understudy.privacy.unit import Record, Unit
 from understudy.privacy.weights import UNIT, RowWeights
 from understudy.privacy.where import Where
@@ -44,6 +46,7 @@ class CapBook:
             )
             raise PrivacyRefused(msg)
         self._spent = {cap: Fraction(0) for cap in caps}
+        self._delta = Fraction(0)
         self.lock = threading.Lock()
 
     def __bool__(self) -> bool:
@@ -60,6 +63,13 @@ class CapBook:
 
     def check(self, event: Event, weights: RowWeights | None, largest: dict[str, int]) -> None:
         """Refuse a request that would cost a capped record too much."""
+        for cap in self._spent:
+            if self._delta + delta(event) > cap.budget.thresholds:
+                msg = (
+                    "Values told by a threshold would use up more of delta than the cap on "
+                    f"records with {cap.where} keeps for them. Declare the values, or keep more."
+                )
+                raise BudgetSpent(msg)
         for cap, amount in self._amounts(event, weights, largest).items():
             if self._spent[cap] + amount > cap.budget.rho:
                 msg = (
@@ -70,6 +80,7 @@ class CapBook:
 
     def debit(self, event: Event, weights: RowWeights | None, largest: dict[str, int]) -> None:
         """Write down what a request cost."""
+        self._delta += delta(event)
         for cap, amount in self._amounts(event, weights, largest).items():
             self._spent[cap] += Fraction(amount)
 
@@ -93,9 +104,12 @@ def cost_for(event: Event, order: float, weight: int, most: int) -> Fraction | f
 def lighter(event: Event, share: Fraction) -> Event:
     """The same request for a record that moves every count and score by this share of the most.
 
+    Scores count in whole steps of their sensitivity, so the share is rounded up to those.
+
     >>> lighter(Gaussian(2.0, Fraction(1)), Fraction(1, 2)).sensitivity_squared
     Fraction(1, 4)
     """
+    share = Fraction(math.ceil(share * STEPS), STEPS)
     if share == 1:
         return event
     match event:
@@ -113,4 +127,55 @@ def lighter(event: Event, share: Fraction) -> Event:
 
 def written(caps: Sequence[Cap]) -> list[dict[str, Any]]:
     """Caps as plain data, for a certificate."""
-    return [{"where": str(cap.where), "epsilon": cap.budget.epsilon} for cap in caps]
+    return [
+        {
+            "where": str(cap.where),
+            "epsilon": cap.budget.epsilon,
+            "delta": cap.budget.delta,
+            "order": cap.budget.order,
+            "thresholds": cap.budget.thresholds,
+        }
+        for cap in caps
+    ]
+
+
+@dataclass(frozen=True)
+class ToldCap:
+    """A cap as a certificate tells it."""
+
+    where: str
+    budget: Budget
+
+    def spent(self, entries: Iterable[Entry]) -> Fraction | float:
+        """What requests cost a record that meets the condition, at most."""
+        total: Fraction | float = Fraction(0)
+        for entry in entries:
+            weight, most = _told_weights(entry.request, self.where)
+            total += cost_for(entry.event, self.budget.order, weight, most)
+        return total
+
+    def kept(self, entries: Sequence[Entry], room: float) -> bool:
+        """Whether requests stayed within it, but for a factor that machines may differ by."""
+        used = total_delta(entry.event for entry in entries)
+        within = float(self.spent(entries)) <= float(self.budget.rho) * room
+        return within and float(used) <= self.budget.thresholds * room
+
+
+def told_caps(public: Mapping[str, Any]) -> tuple[ToldCap, ...]:
+    """The caps among a certificate's public inputs."""
+    return tuple(
+        ToldCap(one["where"], Budget(one["epsilon"], one["delta"], one["order"], one["thresholds"]))
+        for one in public.get(CAPS, ())
+    )
+
+
+def _told_weights(request: Request, where: str) -> tuple[int, int]:
+    """The largest weight of a record under a condition, and of any; full where none is told."""
+    told = request.get("weights")
+    if told is None:
+        return UNIT, UNIT
+    most, weight = told["most"], told.get("capped", {}).get(where, told["most"])
+    if not (type(most) is int and type(weight) is int and 0 <= weight <= most <= UNIT):
+        msg = "Weights that nobody can have."
+        raise ValueError(msg)
+    return weight, most

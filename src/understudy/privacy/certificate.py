@@ -15,6 +15,7 @@ from typing import Any
 from understudy.privacy.account import Entry
 from understudy.privacy.accountant import cost, delta, total_cost, total_delta, total_epsilon
 from understudy.privacy.budget import Budget
+from understudy.privacy.caps import ToldCap, told_caps
 from understudy.privacy.events import Event, Reveal, event_from_json, event_to_json
 from understudy.privacy.promise import at_most, promise
 from understudy.privacy.spelling import digest, spelled
@@ -65,6 +66,11 @@ class Certificate:
         return total_delta(entry.event for entry in self.entries)
 
     @property
+    def caps(self) -> tuple[ToldCap, ...]:
+        """Public conditions under which a record loses less than others may."""
+        return told_caps(self.public)
+
+    @property
     def epsilon(self) -> float:
         """The promised ε: the budget that capped adaptive requests, or the total of fixed ones.
 
@@ -84,7 +90,8 @@ class Certificate:
     @property
     def promise(self) -> list[str]:
         """The promise in plain words, a sentence each."""
-        return promise(self.epsilon, self.delta, self.unit, self.not_private)
+        caps = [(cap.where, cap.budget.epsilon, cap.budget.delta) for cap in self.caps]
+        return promise(self.epsilon, self.delta, self.unit, self.not_private, caps)
 
     def _repr_html_(self) -> str:
         lines = "".join(f"<li>{html.escape(line)}</li>" for line in self.promise)

@@ -22,6 +22,7 @@ from understudy.privacy.accountant import total_cost, total_delta, total_epsilon
 from understudy.privacy.certificate import Certificate, certificate_from_json
 from understudy.privacy.disk import sync_folder
 from understudy.privacy.ledger_file import LedgerRecord
+from understudy.privacy.promise import at_most
 from understudy.privacy.signature import sign, signed_by, signer
 from understudy.privacy.spelling import (
     DEFECTS,
@@ -31,6 +32,7 @@ from understudy.privacy.spelling import (
     spelled,
     spelled_for_people,
 )
+from understudy.privacy.unit import Record
 
 CERTIFICATE = "certificate.json"
 _LAST_DIGITS = 1e-9
@@ -209,6 +211,15 @@ def _arithmetic(content: Mapping[str, Any], certificate: Certificate) -> Iterato
         passed=bool(certificate.not_private) or _kept(certificate),
         note="; ".join(certificate.not_private),
     )
+    for cap in certificate.caps:
+        # A record that takes another's place, or a person with several, is under no cap.
+        alone = certificate.unit == str(Record())
+        kept = alone and cap.kept(certificate.entries, 1 + _LAST_DIGITS)
+        yield Check(
+            f"records with {_shown(cap.where)} lost no more than promised",
+            passed=bool(certificate.not_private) or kept,
+            note=f"epsilon at most {at_most(cap.budget.epsilon, 4)}",
+        )
 
 
 def _kept(certificate: Certificate) -> bool:

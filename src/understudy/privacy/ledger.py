@@ -154,6 +154,9 @@ class Ledger:
         check_reveals(schema, allowed=allow_non_private)
         if check is not None:
             check(schema)
+        book = CapBook(caps, unit)
+        for cap in caps:
+            cap.where.check(table.encoding)
         if file is not None:
             check_delta(read_ledger(file).budget, schema)
         release = None if file is None else open_release(file, budget, str(unit))
@@ -175,7 +178,7 @@ class Ledger:
             release,
             most_cells,
             ScoreBook(),
-            CapBook(caps, unit),
+            book,
         )
         account = Account.open(budget, file=release, allow_non_private=allow_non_private)
         for reason in revealed(schema):
@@ -421,7 +424,7 @@ class Ledger:
     ) -> NoisySum:
         """A noisy sum of a row map; a scale counts in the map's own units."""
         self._check_whole()
-        table, weights = self._table(), weights or self._look.weights
+        table, weights = self._table(), self._looking(weights).weights
         _check_kind(row_map, ROW_MAPS)
         row_map.check(self.domain)
         table.check([], weights)
@@ -457,7 +460,7 @@ class Ledger:
         The whole run is debited before its first step.
         """
         self._check_whole()
-        table, weights = self._table(), weights or self._look.weights
+        table, weights = self._table(), self._looking(weights).weights
         _check_kind(task, (Training,))
         task.check(self.domain)
         table.check([], weights)

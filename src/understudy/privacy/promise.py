@@ -11,8 +11,17 @@ _WEAK = 10.0
 _MANY, _COUNTLESS = 1000, 10**15
 
 
-def promise(epsilon: float, delta: float, unit: str, not_private: Sequence[str]) -> list[str]:
-    """What is promised, to whom, and how much that is; a sentence each."""
+def promise(
+    epsilon: float,
+    delta: float,
+    unit: str,
+    not_private: Sequence[str],
+    caps: Sequence[tuple[str, float, float]] = (),
+) -> list[str]:
+    """What is promised, to whom, and how much that is; a sentence each.
+
+    `caps` are conditions under which records lose less, with the ε and δ of each.
+    """
     if not_private:
         return [
             "NOT PRIVATE: this release keeps no promise.",
@@ -23,6 +32,7 @@ def promise(epsilon: float, delta: float, unit: str, not_private: Sequence[str])
         f"Differentially private: epsilon {at_most(epsilon, 4)}, delta {at_most(delta, 4)}.",
         f"Protected: {unit}.",
         *odds(epsilon, delta, unit),
+        *(_capped(where, most, slack, delta) for where, most, slack in caps),
     ]
     if epsilon >= _WEAK:
         lines.append(
@@ -30,6 +40,11 @@ def promise(epsilon: float, delta: float, unit: str, not_private: Sequence[str])
             "above 10 few would speak of a promise."
         )
     return lines
+
+
+def _capped(where: str, epsilon: float, slack: float, delta: float) -> str:
+    other = "" if slack == delta else f", delta at most {at_most(slack, 4)}"
+    return f"Records with {where}: epsilon at most {at_most(epsilon, 4)}{other}."
 
 
 def odds(epsilon: float, delta: float, unit: str) -> list[str]:
