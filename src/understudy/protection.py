@@ -94,8 +94,8 @@ class Protection:
             if found:
                 less = "declare the facts in a schema, or lower --discovery-share"
             msg = (
-                f"A cap of epsilon {cap.epsilon:g} cannot be kept: {' and '.join(ways)} with every record "
-                f"counting fully, and that costs epsilon {reach}. Ask for a cap above {reach}; or "
+                f"A cap of epsilon {cap.epsilon:g} cannot be kept: {' and '.join(ways)} with every "
+                f"record counting fully, and that costs epsilon {reach}. Ask for a cap above {reach}; or "
                 f"spend less on it: {less}."
             )
             raise BadInput(msg)

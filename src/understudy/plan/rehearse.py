@@ -117,8 +117,7 @@ def plan(  # noqa: PLR0913 - each is a choice of its own, by name
         began = time.perf_counter()
         finding = discover.plan(book)
         if chosen.protection is not None:
-            share = 0.0 if finding is None else finding.share
-            chosen.protection.check(book.budget, book.unit, share)
+            chosen.protection.check(book.budget, book.unit, facts, discover.SHARE)
         found = None if finding is None else discover.discover(book, finding)
         opening = len(book.entries)
         known = () if found is None else found.known
