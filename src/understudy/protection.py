@@ -95,8 +95,8 @@ class Protection:
                 less = "declare the facts in a schema, or lower --discovery-share"
             msg = (
                 f"A cap of epsilon {cap.epsilon:g} cannot be kept: {' and '.join(ways)} with every "
-                f"record counting fully, and that costs epsilon {reach}. Ask for a cap above {reach}; or "
-                f"spend less on it: {less}."
+                f"record counting fully, and that costs epsilon {reach}. Ask for a cap above "
+                f"{reach}; or spend less on it: {less}."
             )
             raise BadInput(msg)
 

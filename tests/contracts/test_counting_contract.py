@@ -10,9 +10,15 @@ from hypothesis import strategies as st
 
 from helpers.tables import brute_force, load, stored_tables
 from understudy.encode import Encoding
+from understudy.encode.labels import LabelCells
 from understudy.privacy import blocks
+from understudy.privacy.budget import Budget
+from understudy.privacy.ledger import Ledger
+from understudy.privacy.noise import SeededForTests
 from understudy.privacy.table import PrivateTable
 from understudy.privacy.weights import UNIT, RowWeights
+from understudy.privacy.where import Comparison, Where
+from understudy.select.risk import RiskWeights, weighed
 
 EXAMPLES = {"embedded": 30, "duckdb": 10, "sqlite": 12, "postgres": 10}
 
@@ -75,6 +81,44 @@ def test_counting_in_blocks_agrees_with_brute_force_at_length():
 @pytest.mark.slow
 def test_counting_by_sql_agrees_with_brute_force_at_length(engine):
     check(engine, 20 * EXAMPLES[engine.name])
+
+
+def check_risk(engine, examples: int) -> None:
+    """Compare counts whose weights were made from noisy counts: many steps, and a condition."""
+
+    @settings(max_examples=examples)
+    @given(st.data())
+    def holds(data):
+        schema, table = data.draw(stored_tables())
+        encoding, budget = Encoding(schema), Budget(100.0, 1e-3)
+        source = SeededForTests(data.draw(st.integers(0, 99)))
+        where = [Where(n, Comparison.IS, str(v)) for n, v in named_values(encoding)[:1]]
+        recipe = RiskWeights(gamma=data.draw(st.floats(0, 3)), outliers=0.5, least=1 / 64)
+        stored = table if engine is None else load(engine, table, "weighed")
+        cap = Budget(90.0, 1e-3) if where else None
+        with Ledger.open(table, schema, budget, source=source) as ledger:
+            made = weighed(recipe, ledger, (), cap=cap, where=where, everyone=False).weights
+        cliques = [(), *((name,) for name in encoding.domain.names)]
+        counts = PrivateTable(stored, schema).count(cliques, made)
+        codes = encoding.codes(table)
+        for clique, count in zip(cliques, counts, strict=True):
+            expected = brute_force(codes, clique, encoding.domain.sizes, made)
+            np.testing.assert_array_equal(count, expected)
+
+    holds()
+
+
+def named_values(encoding):
+    """By column of labels, one of them."""
+    return [(n, c.labels[0]) for n, c in encoding.cells.items() if isinstance(c, LabelCells)]
+
+
+def test_weights_by_risk_count_in_blocks_as_by_brute_force():
+    check_risk(None, 20)
+
+
+def test_weights_by_risk_count_by_sql_as_by_brute_force(engine):
+    check_risk(engine, 6)
 
 
 @settings(max_examples=25)
