@@ -41,8 +41,16 @@ class SqlCounter:
         return counts
 
     def _query(self, clique: Clique, weights: RowWeights | None) -> Value:
-        amount = ibis.literal(1, "int64") if weights is None else self._weight(weights)
-        rows = self._codes.select(cell=self._cell(clique), amount=amount)
+        if weights is None:
+            amount = ibis.literal(1, "int64")
+            rows = self._codes.select(cell=self._cell(clique), amount=amount)
+        else:
+            # Rows of one cell and score together: else the sum of scores, which is long, would be
+            # written out for each of many steps.
+            scored = self._codes.select(cell=self._cell(clique), score=self._score(weights))
+            alike = scored.group_by(["cell", "score"]).agg(rows=scored.count())
+            amount = _weight(alike.score, weights) * alike.rows.cast("int64")
+            rows = alike.select(alike.cell, amount=amount)
         total = rows.group_by("cell").agg(amount=rows.amount.sum())
         return total.select(total.cell.cast("int64"), total.amount.cast("int64"))
 
@@ -53,15 +61,20 @@ class SqlCounter:
             cell = cell * self._domain.sizes[name] + self._code(name)
         return cell
 
-    def _weight(self, weights: RowWeights) -> Value:
+    def _score(self, weights: RowWeights) -> Value:
         score = ibis.literal(0, "int64")
         for name, table in weights.tables:
             score = score + self._code(name).cases(*enumerate(table), else_=0).cast("int64")
-        step = IbisOps().search(score, weights.thresholds)
-        return step.cases(*enumerate(weights.weights), else_=0).cast("int64")
+        return score
 
     def _code(self, name: str) -> Value:
         return self._codes[self._columns[name]].cast("int64")
+
+
+def _weight(score: Value, weights: RowWeights) -> Value:
+    """The weight of each score."""
+    step = IbisOps().search(score, weights.thresholds)
+    return step.cases(*enumerate(weights.weights), else_=0).cast("int64")
 
 
 def execute(query: Value) -> Value:
