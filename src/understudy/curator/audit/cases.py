@@ -25,12 +25,15 @@ from understudy.privacy.train import Training
 from understudy.privacy.unit import Person, Record, Replacement, Unit
 from understudy.privacy.weights import UNIT, RowWeights
 from understudy.select.regimes import Graphical, Predictive, Regime
+from understudy.select.risk import RiskWeights, weighed
 from understudy.separation import Separation
 
 UNITS: tuple[Unit, ...] = (Record(), Replacement(), Person("who", 3))
 _SHORT = {Record: "record", Replacement: "replace", Person: "person"}
 _LIGHT = RowWeights.of({"a": [0, 0, 1]}, [1], [UNIT // 4, UNIT // 2])
 """The canary weighs a half, all other rows a quarter."""
+BY_RISK = "rows weighed by risk"
+_RISK = RiskWeights(gamma=0.5)
 _ONES: list[Clique] = [("a",), ("b",), ("c",)]
 _PAIRS: list[Clique] = [("a", "b"), ("a", "c"), ("b", "c")]
 _VALUES_DELTA = Fraction(1, 100)
@@ -121,6 +124,8 @@ def _measuring(budget: Budget) -> Iterator[Case]:
         budget,
         lambda ledger: _measure(_ONES)(ledger.weighted(_LIGHT)),
     )
+    # What the canary weighs follows from noisy counts, in every run anew.
+    yield Case("measure", BY_RISK, Pair(Record()), budget, _measure_by_risk)
     yield Case(
         "measure",
         "merged codes",
@@ -226,6 +231,11 @@ def _values(budget: Budget) -> Iterator[Case]:
 
 def _measure(cliques: list[Clique]) -> Callable[[Overheard], object]:
     return lambda ledger: ledger.measure(cliques, rho=ledger.rest())
+
+
+def _measure_by_risk(ledger: Overheard) -> object:
+    found = weighed(_RISK, ledger, ())  # type: ignore[arg-type]
+    return found.ledger.measure(_PAIRS, rho=ledger.rest())
 
 
 def _sum(row_map: RowMap) -> Callable[[Overheard], object]:

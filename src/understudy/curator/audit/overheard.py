@@ -14,7 +14,7 @@ from understudy.privacy.train import TrainedModel, Training
 from understudy.privacy.weights import RowWeights
 
 _PUBLIC = frozenset(
-    {"budget", "domain", "encoding", "measure_event", "most_cells", "rest", "schema"}
+    {"budget", "domain", "encoding", "measure_event", "most_cells", "rest", "schema", "weigh"}
 )
 """What a ledger tells about itself, and not about rows."""
 

@@ -13,10 +13,11 @@ import pytest
 from helpers.audit_runs import audited
 from understudy.curator.audit import audit as audit_module
 from understudy.curator.audit.audit import audit, evidence
-from understudy.curator.audit.cases import cases
+from understudy.curator.audit.cases import BY_RISK, cases
 from understudy.curator.audit.likelihood import claimed_mu, noise_log_ratio
 from understudy.curator.audit.one_run import one_run
 from understudy.curator.audit.overheard import Overheard, Run
+from understudy.curator.audit.pair import RARE
 from understudy.errors import BadInput, CheckFailed
 from understudy.mechanisms.catalog import MECHANISMS
 from understudy.privacy import ledger as ledger_module
@@ -94,6 +95,8 @@ def test_the_canary_is_as_far_away_as_is_claimed(name):
     (case,) = cases(name, EPSILON, DELTA)
     if case.what in {"train", "values"} or case.alone:
         pytest.skip("its worst case is not a sum of counts")
+    if case.how == BY_RISK:
+        pytest.skip("the canary weighs less: a test of its own")
     with Ledger.open(
         case.pair.table(canary=True), case.pair.schema, Budget(1e9, 0.5), unit=case.pair.unit
     ) as whole:
@@ -136,6 +139,46 @@ def test_the_canary_is_as_far_away_as_is_claimed(name):
     claimed = claimed_mu(run.events)
     assert (1 - short) * claimed < math.sqrt(apart) < 1.01 * claimed
     assert math.isfinite(noise_log_ratio(run, case.pair))
+
+
+def canary_of_less_weight(runs):
+    """By run with the canary: how far it stands out, by its weight, and what was seen of that."""
+    (case,) = cases(f"measure, {BY_RISK}, record", EPSILON, DELTA)
+    apart, seen, claimed, weights = [], [], [], []
+    for run in audit_module._runs(case, runs, canary=True):
+        first, second = (entry.event for entry in run.events)
+        own = run.measurements[-1][2]
+        score = sum(table[RARE] for _, table in own.tables)
+        weight = own.weights[sum(limit <= score for limit in own.thresholds)] / UNIT
+        weights.append(weight)
+        # Stage 1 in full, and of what comes after by the square of the weight.
+        squared = 3 / first.scale**2 + weight**2 * 3 / second.scale**2
+        counted = sum(
+            float(np.sum(np.square((a - b) / answer.scale)))
+            for answer, groups, look in run.measurements
+            for a, b in [[case.pair.counts(answer.clique, groups, look, canary=c) for c in (0, 1)]]
+        )
+        assert counted == pytest.approx(squared)
+        apart.append(math.sqrt(squared))
+        seen.append((noise_log_ratio(run, case.pair) - squared / 2) / apart[-1])
+        claimed.append(claimed_mu(run.events))
+    return np.array(apart), np.array(seen), np.array(claimed), np.array(weights)
+
+
+def test_a_canary_of_less_weight_is_found_by_no_more_than_its_weight_allows(monkeypatch):
+    apart, seen, claimed, weights = canary_of_less_weight(300)
+    assert np.all(weights < 1)
+    assert np.all(apart < 0.8 * claimed)
+    # What the best attacker sees is normal around what the weight allows. By chance it is so far
+    # off less than once in a million times.
+    assert abs(seen.mean()) < 5 / math.sqrt(len(seen))
+    assert 0.79 < seen.std() < 1.21
+    # And half of the noise would be noticed.
+    whole = ledger_module.all_with_gaussian_noise
+    monkeypatch.setattr(
+        ledger_module, "all_with_gaussian_noise", lambda c, scale, *rest: whole(c, scale / 2, *rest)
+    )
+    assert canary_of_less_weight(150)[1].std() < 0.7
 
 
 @pytest.mark.parametrize(
