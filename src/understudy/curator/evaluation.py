@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from understudy import demanded
-from understudy.curator import attacks, disclosure, fairness, fidelity, task
+from understudy.curator import attacks, disclosure, fairness, fidelity, records, task
 from understudy.curator.attacks import Attacks
 from understudy.curator.cells import FINE_BINS, MOST_EXACT, Cells
 from understudy.curator.cohort import FEWEST, choose
@@ -18,16 +18,19 @@ from understudy.curator.disclosure import Disclosure
 from understudy.curator.fairness import GroupGaps, IndependenceTest
 from understudy.curator.fidelity import Fidelity
 from understudy.curator.models import Learner
+from understudy.curator.records import RecordLosses
 from understudy.curator.result import CONFIDENCE, Result
 from understudy.curator.second_opinion import anonymeter_risks, check_anonymeter
 from understudy.curator.subject import Promise, Subject, read_subject, released
-from understudy.curator.tables import Tell
+from understudy.curator.tables import REAL, SYNTHETIC, TEST, Tell
 from understudy.curator.target import Target
 from understudy.curator.task import Task
 from understudy.curator.trials import run_trials
 from understudy.curator.verdict import task_verdict, verdicts
+from understudy.encode import Encoding
 from understudy.errors import BadInput, listed
 from understudy.knowledge import Independence
+from understudy.protection import CURVE
 from understudy.schema import Schema
 
 __all__ = ["Evaluation", "Learner", "Promise", "evaluate"]
@@ -53,6 +56,8 @@ class Evaluation:
     disclosure: Disclosure
     second_opinion: tuple[Result, ...]
     notes: tuple[str, ...]
+    records: RecordLosses | None = None
+    """What each record lost, where some count less."""
 
     def to_json(self) -> dict[str, Any]:
         """All of it as plain data."""
@@ -152,6 +157,7 @@ def evaluate(  # noqa: PLR0913 - one per choice
         disclosure=disclosure.judge(tables, rng, tell),
         second_opinion=_second_opinion(subject, aim, anonymeter, rng, tell),
         notes=tuple(_notes(subject, aim, independent)),
+        records=_records(subject, rng, tell),
     )
 
 
@@ -184,6 +190,21 @@ def _attacks(subject: Subject, rows: int, rng: np.random.Generator, tell: Tell) 
     if known:
         notes.append(f"{known:,} test rows of persons who are in the real table were left aside.")
     return Attacks(strikes, ceiling, tuple(notes), tuple(attacks.alarms(strikes, ceiling)))
+
+
+def _records(subject: Subject, rng: np.random.Generator, tell: Tell) -> RecordLosses | None:
+    release = subject.release
+    if release is None or CURVE not in release.certificate.public:
+        return None
+    names = set(release.certificate.public[CURVE]["scores"])
+    if any(not names <= set(table.column_names) for table in subject.arrow.values()):
+        return None  # without all columns nobody knows what a row weighs
+    tell("Adding up what records lost")
+    encoding = Encoding(release.schema).only(names)
+    codes = {side: encoding.codes(table) for side, table in subject.arrow.items()}
+    return records.judge(
+        release.certificate, encoding, codes[REAL], codes[SYNTHETIC], codes.get(TEST), rng
+    )
 
 
 def _second_opinion(

@@ -11,9 +11,11 @@ from understudy.curator.attacks import (
     NO_LEAK,
     RELEASE,
     Attacks,
+    decile,
 )
 from understudy.curator.fidelity import Fidelity
 from understudy.curator.pair_map import pair_map
+from understudy.curator.records import RecordLosses
 from understudy.curator.result import Result
 from understudy.curator.tables import REAL, SYNTHETIC
 from understudy.curator.task import Task
@@ -67,6 +69,32 @@ def attack_strength(attacks: Attacks) -> Markup | None:
     rules += [] if bound is None else [Rule(bound.swapped, "the most that is promised")]
     about = "Advantage of attacks on the release, and on tables that leak nothing and everything"
     return dot_plot(rows, rules, about, "advantage: to the left is better")
+
+
+def losses_by_decile(lost: RecordLosses) -> Markup | None:
+    """What records lost by how rare they are, beside what all would lose who counted fully."""
+    if not lost.deciles:
+        return None
+    rows = [
+        DotRow(
+            f"{decile(one.decile)}, {one.rows:,} rows",
+            (
+                Dot(
+                    Mark.CIRCLE,
+                    one.median,
+                    one.median,
+                    one.largest,
+                    f"median {one.median:.3f}, largest {one.largest:.3f}",
+                ),
+                Dot(Mark.SQUARE, lost.uniform, lost.uniform, lost.uniform, f"{lost.uniform:.3f}"),
+            ),
+        )
+        for one in lost.deciles
+    ]
+    rules = [Rule(lost.scoring, "lost before weighing")]
+    rules += [] if lost.cap is None else [Rule(lost.cap, "the cap")]
+    about = "What records lost, as ε, by how rare their values are, with and without weights"
+    return dot_plot(rows, rules, about, "ε given the released counts: to the left is better")
 
 
 def pair_distances(fidelity: Fidelity) -> Markup | None:

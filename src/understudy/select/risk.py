@@ -27,6 +27,7 @@ from understudy.privacy.where import Where
 
 STEPS_PER_NAT = 1000
 """Scores are whole numbers: so many make a factor of e in how rare a row is."""
+Shares = Mapping[str, tuple[NDArray[np.float64], float]]
 _COUNTING = Fraction(1, 10)
 _RANGES = 100
 """In which scores are counted."""
@@ -158,16 +159,17 @@ def weighed(  # noqa: PLR0913 - the last three by name
     if open_:
         rho = ledger.rest() * Fraction(recipe.share)
         known += ledger.measure([(name,) for name in open_], rho=rho)
-    shares = _shares(ledger, known)
-    tables = {name: _scores(share, floor) for name, (share, floor) in shares.items()}
-    law = _law(shares, tables)
+    law = None
     if recipe.threshold is Cut.COUNTED:
+        first = risk_by(recipe, known, None)
         rho = (ledger.budget.rho - ledger.rest()) * _COUNTING
-        law = _counted(ledger, tables, len(law), min(rho, ledger.rest() * _COUNTING))
-    threshold = _quantile(law, 1 - recipe.outliers)
+        rho = min(rho, ledger.rest() * _COUNTING)
+        law = _counted(ledger, first.tables, len(first.law), rho)
     spent, rest = ledger.budget.rho - ledger.rest(), ledger.rest()
     capped = UNIT if cap is None else _capped_weight(cap, spent, rest)
-    steps = _steps(recipe, threshold, len(law), capped if cap is not None and everyone else None)
+    risk = risk_by(recipe, known, capped if cap is not None and everyone else None, law)
+    shares, law, threshold = risk.shares, risk.law, risk.threshold
+    tables, steps = dict(risk.tables), dict(risk.steps)
     # Whoever meets a condition scores beyond all that others can.
     beyond = len(law)
     for one in where:
@@ -195,6 +197,35 @@ def weighed(  # noqa: PLR0913 - the last three by name
     )
 
 
+@dataclass(frozen=True, eq=False)
+class Risk:
+    """How rare values are by noisy counts, and which weight a score has."""
+
+    shares: Shares
+    tables: dict[str, list[int]]
+    """By column, the score of each code."""
+    law: NDArray[np.float64]
+    threshold: int
+    steps: dict[int, int]
+
+
+def risk_by(
+    recipe: RiskWeights,
+    known: Sequence[Measurement],
+    capped: int | None,
+    law: NDArray[np.float64] | None = None,
+) -> Risk:
+    """The risk of values, from noisy counts alone; with a cap, one weight beyond the threshold.
+
+    `law` tells which part of rows has which score, where that was counted.
+    """
+    shares = shares_by(known)
+    tables = {name: scores_by(share, floor) for name, (share, floor) in shares.items()}
+    law = _law(shares, tables) if law is None else law
+    threshold = _quantile(law, 1 - recipe.outliers)
+    return Risk(shares, tables, law, threshold, _steps(recipe, threshold, len(law), capped))
+
+
 def _uncounted(ledger: Ledger, known: Iterable[Measurement]) -> list[str]:
     """Columns that no count is known of; those of a single value tell nobody apart."""
     counted = {one.clique for one in known}
@@ -206,30 +237,25 @@ def _uncounted(ledger: Ledger, known: Iterable[Measurement]) -> list[str]:
     ]
 
 
-def _shares(
-    ledger: Ledger, known: Iterable[Measurement]
-) -> dict[str, tuple[NDArray[np.float64], float]]:
+def shares_by(known: Iterable[Measurement]) -> Shares:
     """By column, noisy shares, and below which share a value cannot be told from noise."""
     known = [one for one in known if len(one.clique) == 1]
     total = believable_total(known)
     found = {}
-    counted = {one.clique[0] for one in known}
-    for name in (name for name in ledger.domain.names if name in counted):
+    for name in dict.fromkeys(one.clique[0] for one in known):
         values, variance = combined(one for one in known if one.clique == (name,))
         floor = max(float(np.sqrt(np.median(variance))), 1.0) / max(total, 1.0)
         found[name] = fitted(values, variance, total) / total, min(floor, 1.0)
     return found
 
 
-def _scores(shares: NDArray[np.float64], floor: float) -> list[int]:
+def scores_by(shares: NDArray[np.float64], floor: float) -> list[int]:
     """-log of shares, in whole steps, rounded up: rather too rare."""
     logs = -np.log(np.maximum(shares, floor))
     return [max(0, math.ceil(STEPS_PER_NAT * log)) for log in logs]
 
 
-def _law(
-    shares: dict[str, tuple[NDArray[np.float64], float]], tables: dict[str, list[int]]
-) -> NDArray[np.float64]:
+def _law(shares: Shares, tables: dict[str, list[int]]) -> NDArray[np.float64]:
     """By score, the part of rows that would have it if columns were independent."""
     law = np.ones(1)
     for name, table in tables.items():
@@ -293,7 +319,7 @@ def _steps(recipe: RiskWeights, threshold: int, top: int, capped: int | None) ->
 
 
 def _meeting(
-    shares: Mapping[str, tuple[NDArray[np.float64], float]],
+    shares: Shares,
     where: Sequence[Where],
     encoding: Encoding,
 ) -> float:
