@@ -42,7 +42,7 @@ from understudy.privacy.score_book import ScoreBook
 from understudy.privacy.scores import CountTV, L1Distance
 from understudy.privacy.table import PrivateTable
 from understudy.privacy.unit import Person, Replacement
-from understudy.privacy.weights import UNIT
+from understudy.privacy.weights import UNIT, RowWeights
 
 Patch = pytest.MonkeyPatch
 
@@ -468,6 +468,48 @@ def foretold_bits(patch):
     patch.setattr(OsRandom, "words", words)
 
 
+def scores_of_rows(ledger, tables):
+    """The exact score of each row, as nobody may use it."""
+    (counts,) = ledger._table().count([tuple(tables)])
+    scores = np.zeros(counts.shape, int)
+    for axis, table in enumerate(tables.values()):
+        shape = [1] * counts.ndim
+        shape[axis] = -1
+        scores = scores + np.reshape(table, shape)
+    return np.repeat(scores.ravel(), counts.ravel())
+
+
+def percentile_of_rows(patch):
+    whole = Ledger.weigh
+
+    def weigh(self, tables, thresholds, weights):
+        scores = scores_of_rows(self, tables)
+        if len(scores) and len(thresholds):
+            off = int(np.percentile(scores, 90, method="lower")) + 1 - thresholds[0]
+            thresholds = [threshold + off for threshold in thresholds]
+        return whole(self, tables, thresholds, weights)
+
+    patch.setattr(Ledger, "weigh", weigh)
+
+
+def gamma_tuned(patch):
+    whole = Ledger.weigh
+
+    def weigh(self, tables, thresholds, weights):
+        scores = scores_of_rows(self, tables)
+        steps = np.searchsorted(thresholds, scores, "right")
+        trials = [[int(UNIT * (w / UNIT) ** gamma) for w in weights] for gamma in (0.5, 1, 2, 4)]
+        # The one that leaves about four fifths of all weight.
+        best = min(trials, key=lambda one: abs(np.mean(np.array(one)[steps] / UNIT) - 0.8))
+        return whole(self, tables, thresholds, best)
+
+    patch.setattr(Ledger, "weigh", weigh)
+
+
+def caps_by_the_lightest(patch):
+    patch.setattr(RowWeights, "most_where", lambda self, *_: min(self.weights))
+
+
 _PRIVACY = "tests/unit/privacy/"
 _RECORD = "one record, added or removed"
 _REPLACED = "one record, replaced by another"
@@ -756,12 +798,29 @@ BUGS = (
         foretold_bits,
         f"{_PRIVACY}test_noise.py::test_the_system_never_repeats_itself",
     ),
+    PlantedBug(
+        "percentile threshold from data",
+        "Rows count less from a percentile of the rows' own scores on.",
+        percentile_of_rows,
+        "tests/regressions/test_risk_weights.py::"
+        "test_a_percentile_of_the_rows_moves_a_count_by_99_where_1_is_claimed",
+    ),
+    PlantedBug(
+        "γ tuned on data",  # noqa: RUF001 - a letter of the paper
+        "How fast weights fall is what suits the rows best.",
+        gamma_tuned,
+        "tests/unit/select/test_risk.py::test_weights_are_made_of_noisy_counts_alone",
+    ),
+    PlantedBug(
+        "a cap by the lightest row",
+        "What a record under a cap lost is counted for the lightest that meets the condition.",
+        caps_by_the_lightest,
+        f"{_PRIVACY}test_caps.py::test_weights_that_say_nothing_of_the_condition_protect_nobody",
+    ),
 )
 
 LATER = {
-    "percentile threshold from data": "REPS, which tells outliers by a threshold",
     "MI bits/nats": "a score by mutual information",
-    "γ tuned on data": "REPS, which turns risk into weights",  # noqa: RUF001 - a letter of the paper
     "LID α exponent": "LK-2SS, which mixes real rows in by a wish for LID",
 }
 """Bugs of the battery in parts that do not exist yet, and which parts these are."""

@@ -104,16 +104,17 @@ def lists(content):
 def told(request, tmp_path_factory):
     """A release with all that was said and written about it."""
     folder = tmp_path_factory.mktemp("told")
-    create_ledger(folder / "table.ledger", Budget(3.0, 1e-8))
+    create_ledger(folder / "table.ledger", Budget(30.0, 1e-8))
     options = {
         "curve": {"protect_outliers": RiskWeights(gamma=0.4, least=0.01)},
-        "cap": {"protect_outliers": True, "outlier_epsilon": 0.7},
-        "condition": {"protect_where": ["age >= 30"], "outlier_epsilon": 0.7},
+        "cap": {"protect_outliers": True, "outlier_epsilon": 14},
+        "condition": {"protect_where": ["age >= 30"], "outlier_epsilon": 14},
     }[request.param]
     said = []
+    # So little noise that rows differ in their scores.
     release = synthesize(
         table(),
-        epsilon=1.0,
+        epsilon=20.0,
         schema=SCHEMA,
         mechanism="mst",
         rows=60,
@@ -199,7 +200,9 @@ def test_no_refusal_tells_a_weight(tmp_path):
         with pytest.raises(UnderstudyError) as refusal:
             synthesize(table(), epsilon=1.0, schema=SCHEMA, **asked)
         said.append(str(refusal.value))
-    private = {str(number) for number in (*scores, *weights, ROWS)} - {"30"}
+    # Shorter numbers may be there by chance: a cap, or what can be reached.
+    private = {str(number) for number in (*scores, *weights) if number > 999}
+    assert private
     for text in said:
         assert not private & set(re.findall(r"\d+", text))
 

@@ -306,6 +306,7 @@ def _steps(recipe: RiskWeights, threshold: int, top: int, capped: int | None) ->
     scores = np.arange(top)
     if recipe.shape is Shape.RATIO:
         exact = threshold / np.maximum(scores + threshold, 1)
+        exact[0] = 1.0  # also where no value is rare, and the threshold is 0
     else:
         beyond = np.maximum(scores - threshold, 0) / STEPS_PER_NAT
         exact = np.exp(-recipe.gamma * beyond)

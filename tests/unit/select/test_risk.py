@@ -152,6 +152,14 @@ def test_rows_weigh_what_their_values_say():
     assert drawn == sorted(drawn, reverse=True)
 
 
+def test_where_no_value_is_rare_all_count_fully():
+    for recipe in RECIPES.values():
+        with Ledger.open(table_of([]), SCHEMA, BUDGET) as ledger:
+            alike = measured({"a": [100.0, 0, 0], "b": [100.0, 0], "c": [100.0, 0]})
+            made = weighed(recipe, ledger, alike)
+        assert weight(made.weights, (0, 0, 0)) == UNIT
+
+
 @pytest.mark.parametrize("outliers", [0.05, 0.2, 0.5])
 def test_the_threshold_is_the_quantile_that_the_counts_say(outliers):
     made = weights_of(HISTOGRAMS["even"], RiskWeights(outliers=outliers, shape=Shape.STEP))
