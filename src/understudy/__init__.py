@@ -32,6 +32,7 @@ if TYPE_CHECKING:
     from understudy.mechanisms.prism import Prism
     from understudy.mechanisms.privbayes import PrivBayes
     from understudy.mechanisms.privci import PrivCI
+    from understudy.mechanisms.reps import Reps
     from understudy.pipeline import synthesize
     from understudy.privacy.certificate import Certificate
     from understudy.privacy.folder import verify
@@ -60,6 +61,7 @@ __all__ = [
     "Record",
     "Release",
     "Replacement",
+    "Reps",
     "Role",
     "Schema",
     "Source",
@@ -89,6 +91,7 @@ _LATER = {
     "Record": "understudy.privacy.unit",
     "Release": "understudy.release",
     "Replacement": "understudy.privacy.unit",
+    "Reps": "understudy.mechanisms.reps",
     "load": "understudy.release",
     "synthesize": "understudy.pipeline",
     "verify": "understudy.privacy.folder",

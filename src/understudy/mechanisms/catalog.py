@@ -15,6 +15,7 @@ from understudy.mechanisms.prefair import PreFair
 from understudy.mechanisms.prism import Prism
 from understudy.mechanisms.privbayes import PrivBayes
 from understudy.mechanisms.privci import PrivCI
+from understudy.mechanisms.reps import Reps
 from understudy.select.regimes import Regime
 from understudy.workload import Weights
 
@@ -26,6 +27,7 @@ MECHANISMS: tuple[type[Mechanism], ...] = (
     PrivBayes,
     Mwem,
     PreFair,
+    Reps,
     IndependentColumns,
 )
 AUTO = "auto"

@@ -48,7 +48,8 @@ def check_sample(model, sizes, count=300):
 def test_the_names_are_those_of_the_command_line():
     names = [kind.name for kind in MECHANISMS]
     assert names == [
-        *("prism", "mst", "aim", "privci", "privbayes", "mwem", "prefair", "independent"),
+        *("prism", "mst", "aim", "privci", "privbayes", "mwem", "prefair", "reps"),
+        "independent",
     ]
     assert mechanism_named(AUTO) == Mst()
     assert mechanism_named(AUTO, {"rarity": "2"}) == Mst(rarity=2.0)
