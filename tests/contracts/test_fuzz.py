@@ -91,7 +91,7 @@ def asked(one: object) -> object:
 @contextmanager
 def listening(case, seen: Seen, before: Seen | None) -> Iterator[None]:
     """Write down what the ledger is asked and what the rows say; or give other answers instead."""
-    doors = {"measure": Ledger.measure, "values": Ledger.values, "select": Ledger.select}
+    doors = {name: getattr(Ledger, name) for name in ("measure", "values", "select", "sum")}
     counts = {"count": PrivateTable.count, "values": PrivateTable.values}
     keys = np.random.default_rng(5)
 
@@ -102,9 +102,11 @@ def listening(case, seen: Seen, before: Seen | None) -> Iterator[None]:
             seen.exact.append(seen.reading)
             if case.shaken and name == "measure":
                 answer = tuple(shaken(one, case.seed) for one in answer)
-            seen.asked.append((name, [asked(one) for one in what], price))
+            # A row map has a sensitivity of its own, which its own tests are for.
+            parts = (type(what), what.columns, what.width) if name == "sum" else what
+            seen.asked.append((name, [asked(one) for one in parts], price))
             seen.answers.append(answer)
-            many = 1 if name == "select" else len(what)
+            many = 1 if name in {"select", "sum"} else len(what)
             seen.allowed.append(self.unit.squared(Sensitivity(Fraction(many), Fraction(2 * many))))
             place = len(seen.asked)
             if before is None or place > len(before.asked):

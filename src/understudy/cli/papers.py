@@ -29,9 +29,16 @@ def _privci() -> Reproduce:
     return reproduce
 
 
+def _reps() -> Reproduce:
+    from understudy.experiments.reps.reproduce import reproduce
+
+    return reproduce
+
+
 PAPERS = (
     Paper("prism", "adult and adult_encoded", _prism),
     Paper("privci", "adult, compas, dutch_census, german_credit_kaggle and law_school", _privci),
+    Paper("reps", "adult, breast_cancer_wisconsin and german_credit_uci", _reps),
 )
 
 

@@ -1,0 +1,1 @@
+"""What the REPS paper prints, and what comes out here."""

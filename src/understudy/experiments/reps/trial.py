@@ -1,0 +1,104 @@
+"""One trial: rows of an arm, a model trained on them, attacks, and what records lost."""
+
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+from scipy.stats import spearmanr
+
+from understudy.curator.reps_advantage import RepsAdvantage, reps_distance, reps_domias
+from understudy.experiments.reps.arms import NOBODY, REPS, UNIFORM, arm_named
+from understudy.experiments.reps.made import GAMMAS, Made, made
+from understudy.experiments.reps.matched import Matched, matched
+from understudy.experiments.reps.records import Losses, losses
+from understudy.experiments.reps.rows import taken
+from understudy.experiments.reps.split import Split, split_of
+from understudy.experiments.reps.task import tstr
+
+
+@dataclass(frozen=True)
+class Cell:
+    """One repetition of one arm at one ε."""
+
+    table: str
+    arm: str
+    epsilon: float
+    seed: int
+    gamma: float = 0.0
+
+
+@dataclass(frozen=True)
+class Scorer:
+    """How well noisy scores find the members that stand out."""
+
+    correlation: float
+    """Spearman's, with mean distances to the nearest ten."""
+    recall: float
+    """Of the tenth that stands out most, the share that is in the scores' own top tenth."""
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """What came of a cell."""
+
+    cell: Cell
+    tstr: float
+    """AUROC of logistic regression; not a number for the control."""
+    distance: RepsAdvantage
+    """As the paper defines it, by distance."""
+    domias: RepsAdvantage
+    """As the paper defines it, by the ratio of distances."""
+    matched: Matched
+    scorer: Scorer | None
+    losses: Losses | None
+
+
+@dataclass(frozen=True)
+class Tuning:
+    """The AUROC on validation rows, by γ; of the unweighted release under 0."""
+
+    table: str
+    epsilon: float
+    seed: int
+    scores: tuple[tuple[float, float], ...]
+
+
+def run_trial(cell: Cell, data: Path | None) -> Outcome:
+    """Run one cell."""
+    split, arm = split_of(cell.table, cell.seed, data), arm_named(cell.arm)
+    found = made(split, arm, cell.epsilon, cell.gamma, cell.seed)
+    members = split.points(taken(split.train, split.watched))
+    others = split.points(taken(split.test, split.others))
+    reference = split.points(taken(split.test, split.reference))
+    synthetic = split.points(found.rows)
+    score = float("nan") if arm is NOBODY else tstr(split.table, found.rows, split.test)
+    return Outcome(
+        cell,
+        score,
+        reps_distance(members, others, synthetic),
+        reps_domias(members, others, synthetic),
+        matched(members, others, reference, synthetic),
+        _scorer(split, found),
+        None if found.given is None else losses(found.given, split.watched[split.top]),
+    )
+
+
+def tune(cell: Cell, data: Path | None) -> Tuning:
+    """What the paper chooses γ by: it looks at real rows, and nobody pays for that."""
+    split = split_of(cell.table, cell.seed, data)
+    tried = {0.0: made(split, UNIFORM, cell.epsilon, 0.0, cell.seed)}
+    tried |= {gamma: made(split, REPS, cell.epsilon, gamma, cell.seed) for gamma in GAMMAS}
+    scores = tuple(
+        (gamma, tstr(split.table, one.rows, split.validation)) for gamma, one in tried.items()
+    )
+    return Tuning(cell.table, cell.epsilon, cell.seed, scores)
+
+
+def _scorer(split: Split, found: Made) -> Scorer | None:
+    if found.given is None or found.given.scores is None:
+        return None
+    scores = found.given.scores[split.watched].astype(np.float64)
+    own = np.zeros(len(scores), bool)
+    own[np.argsort(-scores, kind="stable")[: len(scores) // 10]] = True
+    alike = float(spearmanr(scores, split.outlying).statistic) if np.ptp(scores) else 0.0
+    return Scorer(alike, float(own[split.top].mean()))
