@@ -256,12 +256,17 @@ def scores_by(shares: NDArray[np.float64], floor: float) -> list[int]:
 
 
 def _law(shares: Shares, tables: dict[str, list[int]]) -> NDArray[np.float64]:
-    """By score, the part of rows that would have it if columns were independent."""
+    """By score, the part of rows that would have it if columns were independent.
+
+    Codes below the floor count as if they were there: noise has put many at 0 that rows do have,
+    and a law without them would take nearly every row of a small table for an outlier.
+    """
     law = np.ones(1)
     for name, table in tables.items():
         wider = np.zeros(len(law) + max(table))
+        likely = np.maximum(*shares[name])
         # By score rather than by code: a column may have very many rare codes.
-        by_score = np.bincount(table, shares[name][0])
+        by_score = np.bincount(table, likely / likely.sum())
         for score in np.flatnonzero(by_score):
             wider[score : score + len(law)] += by_score[score] * law
         law = wider
