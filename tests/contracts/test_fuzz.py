@@ -49,7 +49,7 @@ from understudy.synthetic_rows import DrawnRows, StoredRows
 PAIRS_PER_BATCH = 25
 BATCHES = 3
 SLOW_BATCHES = 200
-LEAST_RELEASES = 8
+LEAST_RELEASES = 6
 """Of a batch; a few refusals more, and the rest would show little."""
 THIRD_PARTIES = ("fetch_arrow_table", "The 'future.infer_string' option")
 """Warnings that Ibis raises by itself, as in pyproject.toml."""

@@ -1,6 +1,7 @@
 """What the figures were to be, and what they are."""
 
 from collections.abc import Iterator, Sequence
+from typing import TypeGuard
 
 from understudy.curator.coded_task import Mean
 from understudy.experiments.markdown import shown
@@ -8,6 +9,7 @@ from understudy.experiments.reproduced import Aim
 from understudy.experiments.reps.arms import EXACT, NOBODY, RANDOM, RELEASED, REPS, UNIFORM
 from understudy.experiments.reps.found import Found, Metric
 from understudy.experiments.reps.metrics import (
+    injected,
     loss,
     matched_overall,
     matched_top,
@@ -18,6 +20,8 @@ from understudy.experiments.reps.printed import printed
 from understudy.experiments.reps.tables import SIM, Table
 
 _NEAR = 0.02
+_ENOUGH = 5
+"""Of fewer repetitions no interval decides anything."""
 
 
 def aims(found: Found, tables: Sequence[Table]) -> list[Aim]:
@@ -64,6 +68,8 @@ def _bounds(found: Found, tables: Sequence[Table]) -> Iterator[Aim]:
         mean = found.mean(table.name, REPS, 1.0, loss("top_lighter"))
         what = f"{table.name}, ε = 1: share of the true top decile with a weight below 1"
         yield _aim(what, "", "told", mean, None)
+    mean = found.mean(SIM.name, REPS, 1.0, injected)
+    yield _aim("sim, ε = 1: the same of injected outliers", "", "told", mean, None)
 
 
 def _targeting(found: Found) -> Iterator[Aim]:
@@ -74,18 +80,23 @@ def _targeting(found: Found) -> Iterator[Aim]:
     ]
     for words, metric in wordings:
         mean = found.difference(SIM.name, REPS, RANDOM, metric)
-        met = None if mean is None or mean.repetitions == 1 else mean.value + mean.half < 0
+        met = None if not _decides(mean) else mean.value + mean.half < 0
         yield _aim(f"sim: {words}, REPS − random", "lower", "below 0", mean, met)
 
 
 def _control(found: Found, table: Table) -> Aim:
     mean = found.mean(table.name, NOBODY, 1.0, matched_overall)
-    met = None if mean is None or mean.repetitions == 1 else abs(mean.value) <= mean.half
+    met = None if not _decides(mean) else abs(mean.value) <= mean.half
     what = f"{table.name}: matched advantage where nothing leaks"
     return _aim(what, "", "0 within its interval", mean, met)
+
+
+def _decides(mean: Mean | None) -> TypeGuard[Mean]:
+    return mean is not None and mean.repetitions >= _ENOUGH
 
 
 def _aim(what: str, paper: str, aim: str, mean: Mean | None, met: bool | None) -> Aim:  # noqa: FBT001 - as in Aim
     if mean is None:
         return Aim(what, paper, aim, None, None, "", None)
-    return Aim(what, paper, aim, mean.value, mean.half, shown(mean), met)
+    reached = None if met is None else bool(met)
+    return Aim(what, paper, aim, mean.value, float(mean.half), shown(mean), reached)

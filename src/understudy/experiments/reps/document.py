@@ -22,6 +22,7 @@ from understudy.experiments.reps.arms import (
 from understudy.experiments.reps.found import Found, Metric
 from understudy.experiments.reps.metrics import (
     correlation,
+    injected,
     loss,
     matched_overall,
     matched_top,
@@ -33,7 +34,7 @@ from understudy.experiments.reps.metrics import (
 )
 from understudy.experiments.reps.printed import printed
 from understudy.experiments.reps.split import MOST_WATCHED
-from understudy.experiments.reps.tables import BANDS, PUSH, PUSH_LABELS, Table
+from understudy.experiments.reps.tables import BANDS, PUSH, PUSH_LABELS, SIM, Table
 
 _METRICS: tuple[tuple[str, Metric], ...] = (
     ("TSTR ↑", utility),
@@ -67,6 +68,7 @@ def document(  # noqa: PLR0913 - the last four by name
             matched=_matched(found, tables, epsilons),
             scorer=_scorer(found, tables, epsilons),
             bounds=_bounds(found, tables, epsilons),
+            injected=_injected(found, epsilons),
             targeting=_targeting(found, tables),
             watched=f"{MOST_WATCHED:,}",
             push=", ".join(f"{by:g}" for by in PUSH),
@@ -175,6 +177,14 @@ def _bounds(found: Found, tables: Sequence[Table], epsilons: Sequence[float]) ->
     ]
     head = ["max/median", "Gini", "w < 1: all", "w < 1: true top decile", "ε of that decile ↓"]
     return table(["table", "ε", "method", *head], rows)
+
+
+def _injected(found: Found, epsilons: Sequence[float]) -> str:
+    rows = [
+        [arm.name, *(shown(found.mean(SIM.name, arm, epsilon, injected)) for epsilon in epsilons)]
+        for arm in (REPS, RELEASED, RANDOM, REMOVAL)
+    ]
+    return table(["method", *(f"ε = {epsilon:g}" for epsilon in epsilons)], rows)
 
 
 def _targeting(found: Found, tables: Sequence[Table]) -> str:

@@ -50,6 +50,11 @@ def recall(outcome: Outcome) -> float | None:
     return None if outcome.scorer is None else outcome.scorer.recall
 
 
+def injected(outcome: Outcome) -> float | None:
+    """Of outliers that were put in on purpose, the share that counts less."""
+    return outcome.injected
+
+
 def loss(name: str) -> Metric:
     """A figure of the bounds by record."""
     assert name in Losses.__dataclass_fields__  # noqa: S101 - ours

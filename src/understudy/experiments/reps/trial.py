@@ -13,7 +13,9 @@ from understudy.experiments.reps.matched import Matched, matched
 from understudy.experiments.reps.records import Losses, losses
 from understudy.experiments.reps.rows import taken
 from understudy.experiments.reps.split import Split, split_of
+from understudy.experiments.reps.tables import RARE, SIM
 from understudy.experiments.reps.task import tstr
+from understudy.privacy.weights import UNIT
 
 
 @dataclass(frozen=True)
@@ -51,6 +53,8 @@ class Outcome:
     matched: Matched
     scorer: Scorer | None
     losses: Losses | None
+    injected: float | None = None
+    """Of outliers that were put in on purpose, the share that counts less."""
 
 
 @dataclass(frozen=True)
@@ -80,6 +84,7 @@ def run_trial(cell: Cell, data: Path | None) -> Outcome:
         matched(members, others, reference, synthetic),
         _scorer(split, found),
         None if found.given is None else losses(found.given, split.watched[split.top]),
+        _injected(split, found),
     )
 
 
@@ -92,6 +97,13 @@ def tune(cell: Cell, data: Path | None) -> Tuning:
         (gamma, tstr(split.table, one.rows, split.validation)) for gamma, one in tried.items()
     )
     return Tuning(cell.table, cell.epsilon, cell.seed, scores)
+
+
+def _injected(split: Split, found: Made) -> float | None:
+    if found.given is None or split.table is not SIM:
+        return None
+    (name, rare), *_ = RARE.items()
+    return float((found.given.weights[split.train[name] == rare] < UNIT).mean())
 
 
 def _scorer(split: Split, found: Made) -> Scorer | None:
