@@ -806,7 +806,7 @@ BUGS = (
         "test_a_percentile_of_the_rows_moves_a_count_by_99_where_1_is_claimed",
     ),
     PlantedBug(
-        "γ tuned on data",  # noqa: RUF001 - a letter of the paper
+        "γ tuned on data",
         "How fast weights fall is what suits the rows best.",
         gamma_tuned,
         "tests/unit/select/test_risk.py::test_weights_are_made_of_noisy_counts_alone",

@@ -38,7 +38,7 @@ BATTERY = (
     "unseen category dropped",
     "float noise on unrounded sums",
     "weights rounded up",
-    "γ tuned on data",  # noqa: RUF001 - a letter of the paper
+    "γ tuned on data",
     "LID α exponent",
 )
 """The bugs that every program of this kind must be held against."""
