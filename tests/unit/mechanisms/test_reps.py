@@ -169,6 +169,16 @@ def test_weighted_rows_count_less_and_nothing_is_divided_by_all_of_them():
     assert drawn.groupby("y")["size"].mean().tolist() == pytest.approx([-1.0, 1.0], abs=0.08)
 
 
+@pytest.mark.parametrize("epsilon", [1e-3, 0.01, 0.02, 0.05])
+def test_noise_that_fine_sums_cannot_hold_is_for_counts(epsilon):
+    with opened(NUMBERS, Budget(epsilon, 1e-9)) as ledger:
+        even = ledger.weigh({"age": [0] * 20}, [], [1024])
+        Reps().fit(ledger.weighted(even))
+        doors = [entry.request["door"] for entry in ledger.entries]
+        assert doors == (["measure", "sum"] if epsilon >= 0.02 else ["measure"])
+        assert ledger.rest() <= 1e-6 * ledger.budget.rho
+
+
 def test_with_risk_weights_it_is_the_papers_method():
     release = synthesize(
         rows(),
