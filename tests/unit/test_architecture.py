@@ -123,6 +123,7 @@ def test_rows_are_drawn_by_generators_that_somebody_handed_over():
         "experiments/demo.py",
         "experiments/prism/benchmarks.py",
         "experiments/privci/folds.py",
+        *(f"experiments/reps/{name}.py" for name in ("made", "split", "tables")),
         "experiments/walkthrough.py",
         "plan/made_up_rows.py",
         "privacy/noise.py",
@@ -182,6 +183,7 @@ def test_nothing_reaches_for_the_network_or_another_program():
 
 PRISM = ("benchmarks", "document", "found", "sections", "trial", "whole_adult")
 PRIVCI = ("folds", "found", "measures", "structure", "trial")
+REPS = ("aims", "deciles", "found", "matched", "pictures", "split", "tables", "task", "trial")
 
 
 def test_what_compares_with_rows_is_imported_by_the_command_line_alone():
@@ -204,4 +206,5 @@ def test_what_compares_with_rows_is_imported_by_the_command_line_alone():
         "experiments/markdown.py",
         *(f"experiments/prism/{name}.py" for name in PRISM),
         *(f"experiments/privci/{name}.py" for name in PRIVCI),
+        *(f"experiments/reps/{name}.py" for name in REPS),
     }

@@ -1,4 +1,4 @@
-"""Wilcoxon's test of paired differences."""
+"""What ranks tell: Wilcoxon's test of paired differences, Spearman's correlation."""
 
 from collections.abc import Sequence
 
@@ -18,3 +18,14 @@ def signed_ranks(differences: Sequence[float]) -> float:
     if not any(plain):
         return 1.0
     return float(stats.wilcoxon(plain, alternative="greater").pvalue)
+
+
+def rank_correlation(one: Sequence[float], other: Sequence[float]) -> float:
+    """Spearman's correlation; 0 where one side does not vary.
+
+    >>> rank_correlation([1, 2, 3], [1, 10, 100])
+    1.0
+    """
+    if len({*one}) < 2 or len({*other}) < 2:  # noqa: PLR2004 - nothing varies
+        return 0.0
+    return float(stats.spearmanr(one, other).statistic)

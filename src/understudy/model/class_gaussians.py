@@ -4,10 +4,10 @@ Values are standardised by public bounds alone: -1 is the lower end of the bins,
 """
 
 from dataclasses import dataclass
+from math import erfc, sqrt
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.special import ndtr
 
 from understudy.column import Kind
 from understudy.encode.numbers import NumberCells
@@ -17,6 +17,11 @@ _EVEN = 1 / 3
 """The variance of values that are spread evenly from -1 to 1."""
 _NARROW = 1 / 12
 """The variance of values within a bin, in squares of its width: no law is told more sharply."""
+
+
+def _below(places: Table) -> Table:
+    """The part of a standard normal law below each place."""
+    return np.array([erfc(-place / sqrt(2)) / 2 for place in places.flat]).reshape(places.shape)
 
 
 @dataclass(frozen=True, eq=False)
@@ -42,7 +47,7 @@ class Bins:
     def shares(self, mean: Table, variance: Table) -> Table:
         """By class, the mass of each bin; what lies beyond the ends is in the bins at the ends."""
         beyond = (self.edges[1:-1] - mean[:, None]) / np.sqrt(variance)[:, None]
-        below = np.pad(ndtr(beyond), ((0, 0), (1, 1)), constant_values=(0.0, 1.0))
+        below = np.pad(_below(beyond), ((0, 0), (1, 1)), constant_values=(0.0, 1.0))
         # A share that is exactly 0 would never be drawn, and no class is as sure as that.
         found = np.maximum(np.diff(below, axis=1), np.finfo(float).tiny)
         return np.asarray(found / found.sum(axis=1, keepdims=True))

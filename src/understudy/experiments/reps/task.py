@@ -2,8 +2,8 @@
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.metrics import roc_auc_score
 
+from understudy.curator.coded_task import judged_by
 from understudy.curator.models import Inputs, Learner, fitting
 from understudy.experiments.reps.rows import Rows
 from understudy.experiments.reps.tables import Table
@@ -22,7 +22,7 @@ def tstr(table: Table, rows: Rows, tested: Rows) -> float:
     with fitting(len(classes)):
         model.fit(_matrix(table, rows), classes)
         likely = model.predict_proba(_matrix(table, tested))[:, 1]
-    return float(roc_auc_score(truth, likely))
+    return judged_by(likely, truth).auc
 
 
 def _matrix(table: Table, rows: Rows) -> NDArray[np.float64]:

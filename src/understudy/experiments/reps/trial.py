@@ -4,9 +4,9 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
-from scipy.stats import spearmanr
 
 from understudy.curator.reps_advantage import RepsAdvantage, reps_distance, reps_domias
+from understudy.curator.signed_ranks import rank_correlation
 from understudy.experiments.reps.arms import NOBODY, REPS, UNIFORM, arm_named
 from understudy.experiments.reps.made import GAMMAS, Made, made
 from understudy.experiments.reps.matched import Matched, matched
@@ -112,5 +112,5 @@ def _scorer(split: Split, found: Made) -> Scorer | None:
     scores = found.given.scores[split.watched].astype(np.float64)
     own = np.zeros(len(scores), bool)
     own[np.argsort(-scores, kind="stable")[: len(scores) // 10]] = True
-    alike = float(spearmanr(scores, split.outlying).statistic) if np.ptp(scores) else 0.0
+    alike = rank_correlation(scores.tolist(), split.outlying.tolist())
     return Scorer(alike, float(own[split.top].mean()))
