@@ -57,7 +57,7 @@ def synthesize(  # noqa: PLR0913 - each is a choice of its own, by name
     strict: bool = False,
     ledger: str | Path | None = None,
     allow_non_private: bool = False,
-    discovery_share: float = discover.SHARE,
+    discovery_share: float | None = None,
     text_encoding: str = "utf-8",
     seed: int | None = None,
     tell: Teller | None = None,
@@ -86,7 +86,8 @@ def synthesize(  # noqa: PLR0913 - each is a choice of its own, by name
         strict: Refuse, where facts would have to be found out.
         ledger: A ledger file: one total for all releases of a table.
         allow_non_private: Go on even where no promise is left; the certificate says so.
-        discovery_share: How much of the budget finding out may take, where all is open.
+        discovery_share: How much of the budget finding out may take, where all is open: a third,
+            or an eighth where somebody is to lose less.
         text_encoding: How a CSV file spells characters.
         seed: For drawing the rows; never for noise.
         tell: Called with a sentence whenever a step begins.
@@ -109,7 +110,9 @@ def synthesize(  # noqa: PLR0913 - each is a choice of its own, by name
         protect_where=protect_where,
     )
     recipe, allowed, protection = chosen.recipe, chosen.allowed, chosen.protection
-    _check(rows, discovery_share, seed)
+    usual = discover.SHARE if protection is None else protection.finding
+    finding = usual if discovery_share is None else discovery_share
+    _check(rows, finding, seed)
     waits = "" if ledger is None else ", and its ledger as soon as no other release uses it"
     tell(f"Opening the table{waits}")
     with Ledger.open(
@@ -123,14 +126,14 @@ def synthesize(  # noqa: PLR0913 - each is a choice of its own, by name
         text_encoding=text_encoding,
         roles=chosen.roles,
         discover=not strict,
-        check=lambda facts: _check_fit(chosen, facts, 0.0 if strict else discovery_share),
+        check=lambda facts: _check_fit(chosen, facts, 0.0 if strict else finding),
         caps=() if protection is None else protection.caps(chosen.budget),
     ) as book:
         _declare(book, chosen, rows)
         costs = demanded.costs(allowed, book.schema)
         for sentence in costs:
             tell(sentence.removesuffix("."))
-        known, notes = ((), ()) if strict else _discover(book, discovery_share, tell)
+        known, notes = ((), ()) if strict else _discover(book, finding, tell)
         asked, kept = book, 1.0
         if protection is not None:
             tell("Weighing records by how rare they are")

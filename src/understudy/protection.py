@@ -7,6 +7,7 @@ from typing import Any
 
 from understudy.errors import BadInput
 from understudy.mechanisms.parameters import told
+from understudy.privacy import discover
 from understudy.privacy.answers import Measurement
 from understudy.privacy.budget import Budget, number
 from understudy.privacy.caps import Cap
@@ -18,6 +19,8 @@ from understudy.privacy.where import Where
 from understudy.schema import Schema
 from understudy.select.risk import RiskWeights, Weighed, check_unit, smallest_cap, weighed
 
+_FINDING = 1 / 8
+"""Every record counts fully while facts are found out: what that costs, no cap can save."""
 PROTECTION = "protection"
 """What a certificate calls it."""
 CURVE = "risk curve"
@@ -109,7 +112,13 @@ class Protection:
         """What finding out takes, and of the rest what counting the declared columns takes."""
         found = Fraction(share_of(schema, finding))
         all_open = bool(found) and len(schema.silent) == len(schema.coded)
-        return found, Fraction(0) if all_open else Fraction(self._recipe.share)
+        free = all_open or self.risk is None  # conditions need no scores
+        return found, Fraction(0) if free else Fraction(self._recipe.share) * self._recipe.counting
+
+    @property
+    def finding(self) -> float:
+        """How much of the budget finding out takes, unless somebody says: with a cap, little."""
+        return discover.SHARE if self.epsilon is None else _FINDING
 
     def weigh(self, ledger: Ledger, known: Sequence[Measurement]) -> Weighed:
         """The ledger in which they count less."""

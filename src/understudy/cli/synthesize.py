@@ -103,7 +103,6 @@ def synthesize(  # noqa: PLR0913 - one per option
     What the schema leaves open is found out with noise, out of the same epsilon.
     """
     from understudy import pipeline
-    from understudy.privacy.discover import SHARE
     from understudy.privacy.folder import check_free
     from understudy.privacy.signature import check_private_key
     from understudy.progress import told_steps
@@ -136,7 +135,7 @@ def synthesize(  # noqa: PLR0913 - one per option
             strict=strict,
             ledger=ledger,
             allow_non_private=allow_non_private,
-            discovery_share=SHARE if discovery_share is None else discovery_share,
+            discovery_share=discovery_share,
             text_encoding=text_encoding,
             tell=tell,
         )

@@ -115,9 +115,10 @@ def plan(  # noqa: PLR0913 - each is a choice of its own, by name
     ) as book:
         del table
         began = time.perf_counter()
-        finding = discover.plan(book)
+        share = discover.SHARE if chosen.protection is None else chosen.protection.finding
+        finding = discover.plan(book, share)
         if chosen.protection is not None:
-            chosen.protection.check(book.budget, book.unit, facts, discover.SHARE)
+            chosen.protection.check(book.budget, book.unit, facts, share)
         found = None if finding is None else discover.discover(book, finding)
         opening = len(book.entries)
         known = () if found is None else found.known

@@ -92,6 +92,11 @@ class RiskWeights:
             msg = f"least is {self.least}; a weight lies above 0 and is at most 1."
             raise BadInput(msg)
 
+    @property
+    def counting(self) -> Fraction:
+        """What counting takes for each part that single columns take: scores may be counted too."""
+        return 1 + (_COUNTING if self.threshold is Cut.COUNTED else Fraction(0))
+
 
 @dataclass(frozen=True, eq=False)
 class Weighed:
@@ -155,7 +160,7 @@ def weighed(  # noqa: PLR0913 - the last three by name
     it is meant for all rows beyond the threshold, or for the conditions alone.
     """
     known = list(known)
-    open_ = _uncounted(ledger, known)
+    open_ = _uncounted(ledger, known) if everyone else []  # conditions need no scores
     if open_:
         rho = ledger.rest() * Fraction(recipe.share)
         known += ledger.measure([(name,) for name in open_], rho=rho)
@@ -167,8 +172,9 @@ def weighed(  # noqa: PLR0913 - the last three by name
         law = _counted(ledger, first.tables, len(first.law), rho)
     spent, rest = ledger.budget.rho - ledger.rest(), ledger.rest()
     capped = UNIT if cap is None else _capped_weight(cap, spent, rest)
-    risk = risk_by(recipe, known, capped if cap is not None and everyone else None, law)
-    shares, law, threshold = risk.shares, risk.law, risk.threshold
+    scored = known if everyone else []
+    risk = risk_by(recipe, scored, capped if cap is not None and everyone else None, law)
+    shares, law, threshold = shares_by(known), risk.law, risk.threshold
     tables, steps = dict(risk.tables), dict(risk.steps)
     # Whoever meets a condition scores beyond all that others can.
     beyond = len(law)
@@ -336,8 +342,8 @@ def _meeting(
         marked[one.column] = marked.get(one.column, np.zeros_like(codes)) | codes
     meets_none = 1.0
     for name, codes in marked.items():
-        share = shares[name][0] if name in shares else np.full(len(codes), 1 / len(codes))
-        meets_none *= 1 - float(share[codes].sum())
+        if name in shares:  # of others nothing is known
+            meets_none *= 1 - float(shares[name][0][codes].sum())
     return min(max(1 - meets_none, 0.0), 1.0)
 
 
