@@ -91,8 +91,8 @@ def losses_by_decile(lost: RecordLosses) -> Markup | None:
         )
         for one in lost.deciles
     ]
-    rules = [Rule(lost.scoring, "lost before weighing")]
-    rules += [] if lost.cap is None else [Rule(lost.cap, "the cap")]
+    rules = [Rule(lost.scoring, "before")]
+    rules += [] if lost.cap is None else [Rule(lost.cap, "cap")]
     about = "What records lost, as ε, by how rare their values are, with and without weights"
     return dot_plot(rows, rules, about, "ε given the released counts: to the left is better")
 
