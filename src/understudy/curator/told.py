@@ -210,7 +210,8 @@ def _show_records(page: Page, lost: RecordLosses) -> None:
         pictures.losses_by_decile,
         lost,
         "Circle: the median of a decile, its line up to the largest; square: if all counted "
-        "fully. Decile 10 holds the rarest values. Dashed: what everybody had lost before anybody could count less, and the cap. The further left the better.",
+        "fully. Decile 10 holds the rarest values. Dashed: what everybody had lost before "
+        "anybody could count less, and the cap. The further left the better.",
     )
     page.table(
         ("rows as rare as", "rows", "median ε ↓", "largest ε ↓", "if all counted fully", "lighter"),
