@@ -136,7 +136,7 @@ def synthesize(  # noqa: PLR0913 - each is a choice of its own, by name
         known, notes = ((), ()) if strict else _discover(book, finding, tell)
         asked, kept = book, 1.0
         if protection is not None:
-            tell("Weighing records by how rare they are")
+            tell(protection.doing)
             weighed = protection.weigh(book, known)
             asked, known, kept = weighed.ledger, weighed.known, weighed.kept
             book.declare(CURVE, weighed.told())

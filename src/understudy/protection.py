@@ -17,7 +17,15 @@ from understudy.privacy.promise import at_most
 from understudy.privacy.unit import Unit
 from understudy.privacy.where import Where
 from understudy.schema import Schema
-from understudy.select.risk import RiskWeights, Weighed, check_unit, smallest_cap, weighed
+from understudy.select.risk import (
+    NO_TARGET,
+    RiskWeights,
+    Shape,
+    Weighed,
+    check_unit,
+    smallest_cap,
+    weighed,
+)
 
 _FINDING = 1 / 8
 """Every record counts fully while facts are found out: what that costs, no cap can save."""
@@ -55,7 +63,8 @@ class Protection:
             return None
         risk = outliers if isinstance(outliers, RiskWeights) else None
         if outliers is True:
-            risk = RiskWeights()
+            risk = RiskWeights(shape=Shape.STEP)  # the only one that caps all of them alike
+        _check_shape(risk, outlier_epsilon, conditions)
         whole = number(epsilon, "epsilon")
         cap = whole / 2 if outlier_epsilon is None else number(outlier_epsilon, "outlier_epsilon")
         if not 0 < cap <= whole:
@@ -82,6 +91,8 @@ class Protection:
         0 where none are.
         """
         check_unit(unit)
+        if self._recipe.pairs and schema.target is None:
+            raise BadInput(NO_TARGET)
         cap = self.cap(budget)
         if cap is None:
             return
@@ -89,9 +100,10 @@ class Protection:
         if cap.rho <= budget.rho * share:
             reach = at_most(smallest_cap(budget, share))
             found, counted = self._before(schema, finding)
+            what = "pairs with the target" if self._recipe.pairs else "single columns"
             ways = [
                 *(["what the columns hold is found out"] if found else []),
-                *(["single columns are counted"] if counted else []),
+                *([f"{what} are counted"] if counted else []),
             ]
             less = "lower the share of RiskWeights"
             if found:
@@ -112,13 +124,21 @@ class Protection:
         """What finding out takes, and of the rest what counting the declared columns takes."""
         found = Fraction(share_of(schema, finding))
         all_open = bool(found) and len(schema.silent) == len(schema.coded)
-        free = all_open or self.risk is None  # conditions need no scores
+        # Found-out columns are counted already, but not in pairs; conditions need no scores.
+        free = self.risk is None or (all_open and not self.risk.pairs)
         return found, Fraction(0) if free else Fraction(self._recipe.share) * self._recipe.counting
 
     @property
     def finding(self) -> float:
         """How much of the budget finding out takes, unless somebody says: with a cap, little."""
         return discover.SHARE if self.epsilon is None else _FINDING
+
+    @property
+    def doing(self) -> str:
+        """What goes on while records are weighed, for people who wait."""
+        if self.risk is None:
+            return "Weighing records by the conditions"
+        return "Weighing records by how rare they are"
 
     def weigh(self, ledger: Ledger, known: Sequence[Measurement]) -> Weighed:
         """The ledger in which they count less."""
@@ -143,3 +163,16 @@ class Protection:
             "epsilon": self.epsilon,
             "where": [str(one) for one in self.where],
         }
+
+
+def _check_shape(risk: RiskWeights | None, cap: float | None, conditions: Sequence[Where]) -> None:
+    """Refuse a cap for outliers beside weights that would not go by it."""
+    if risk is None or cap is None or conditions:
+        return
+    if risk.shape is Shape.RATIO or (risk.shape is Shape.HINGE_EXP and risk.gamma is not None):
+        msg = (
+            "How fast weights fall is said already, so they cannot go by a cap. Leave out gamma "
+            "and take the shape step, which caps all outliers alike, or hinge-exp, which caps the "
+            "rarest hundredth of rows; or leave out the cap."
+        )
+        raise BadInput(msg)

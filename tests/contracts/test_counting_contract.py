@@ -38,6 +38,11 @@ def requests(draw, names, sizes):
     scores = st.integers(0, 9) | st.integers(0, 2**31 - 1)
     chosen = draw(st.lists(st.sampled_from(names), unique=True))
     tables = {n: draw(st.lists(scores, min_size=sizes[n], max_size=sizes[n])) for n in chosen}
+    if len(names) > 1 and draw(st.booleans()):
+        pair = tuple(draw(st.permutations(names))[:2])
+        shape = tuple(sizes[name] for name in pair)
+        seed = draw(st.integers(0, 99))
+        tables[pair] = np.random.default_rng(seed).integers(0, 9, shape)
     thresholds = sorted(draw(st.sets(scores, max_size=4)))
     weight = st.integers(0, UNIT)
     size = len(thresholds) + 1
@@ -97,7 +102,7 @@ def check_risk(engine, examples: int) -> None:
         stored = table if engine is None else load(engine, table, "weighed")
         cap = Budget(90.0, 1e-3) if where else None
         with Ledger.open(table, schema, budget, source=source) as ledger:
-            made = weighed(recipe, ledger, (), cap=cap, where=where, everyone=False).weights
+            made = weighed(recipe, ledger, (), cap=cap, where=where).weights
         cliques = [(), *((name,) for name in encoding.domain.names)]
         counts = PrivateTable(stored, schema).count(cliques, made)
         codes = encoding.codes(table)

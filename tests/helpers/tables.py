@@ -188,6 +188,14 @@ def _sqlite_cell(value):
     )
 
 
+def score_by_hand(weights, row) -> int:
+    """A row's score: what each table has for its codes."""
+    return sum(
+        int(np.reshape(table.scores, table.shape)[tuple(int(row[name]) for name in table.columns)])
+        for table in weights.tables
+    )
+
+
 def brute_force(codes: dict[str, np.ndarray], clique, sizes, weights=None) -> np.ndarray:
     """The marginal, one row at a time."""
     counts = np.zeros(tuple(sizes[name] for name in clique), np.int64)
@@ -195,7 +203,7 @@ def brute_force(codes: dict[str, np.ndarray], clique, sizes, weights=None) -> np
     for row in range(rows):
         amount = 1
         if weights is not None:
-            score = sum(table[int(codes[name][row])] for name, table in weights.tables)
+            score = score_by_hand(weights, {name: codes[name][row] for name in codes})
             amount = weights.weights[sum(score >= limit for limit in weights.thresholds)]
         counts[tuple(int(codes[name][row]) for name in clique)] += amount
     return counts

@@ -470,7 +470,8 @@ def foretold_bits(patch):
 
 def scores_of_rows(ledger, tables):
     """The exact score of each row, as nobody may use it."""
-    (counts,) = ledger._table().count([tuple(tables)])
+    names = [key if isinstance(key, str) else key[0] for key in tables]
+    (counts,) = ledger._table().count([tuple(names)])
     scores = np.zeros(counts.shape, int)
     for axis, table in enumerate(tables.values()):
         shape = [1] * counts.ndim

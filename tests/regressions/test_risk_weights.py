@@ -18,7 +18,7 @@ from understudy.privacy.table import PrivateTable
 from understudy.privacy.weights import UNIT
 from understudy.release import load
 from understudy.schema import Schema
-from understudy.select.risk import RiskWeights, weighed
+from understudy.select.risk import RiskWeights, weighed, weights_told
 
 CODES = Schema((Column(name="s", kind=Kind.INTEGER, bounds=(0, 1), null=False),))
 COMMON, RARE = 0, 1
@@ -83,7 +83,7 @@ def own_numbers(release):
         "age": table()["age"].to_pylist(),
         "job": [*map("abc".index, table()["job"].to_pylist())],
     }
-    scores = [sum(curve["scores"][n][codes[n][k]] for n in codes) for k in range(ROWS)]
+    scores = weights_told(curve).scores(codes).tolist()
     steps = np.searchsorted(curve["from_score"], scores, "right") - 1
     return scores, [curve["weight"][step] for step in steps]
 
@@ -185,8 +185,8 @@ def test_no_object_that_is_handed_out_has_an_entry_for_each_row():
         public = {name for name in dir(made.ledger) if not name.startswith("_")}
         assert not {name for name in public if "score_of" in name or "weight_of" in name}
         assert ROWS not in {len(part) for part in (made.known, made.curve, made.weights.tables)}
-        for name, scores in made.weights.tables:
-            assert len(scores) == ledger.domain.sizes[name]
+        for one in made.weights.tables:
+            assert len(one.scores) == ledger.domain.size(one.columns)
 
 
 def test_no_refusal_tells_a_weight(tmp_path):
@@ -224,6 +224,7 @@ def test_a_saved_release_reads_back_what_its_certificate_tells_and_no_more(told,
         "weight",
         "of",
         "threshold",
+        "capped",
         "spent_before",
         "kept",
     }

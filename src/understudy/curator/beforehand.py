@@ -20,7 +20,8 @@ from understudy.privacy.events import Gaussian
 from understudy.privacy.weights import UNIT, RowWeights
 from understudy.privacy.where import Where
 from understudy.protection import CURVE, PROTECTION
-from understudy.select.risk import RiskWeights, risk_by, scores_by, shares_by
+from understudy.select.rarity import rarity_by, scores_by, shares_by
+from understudy.select.risk import RiskWeights, steps_by, weights_told
 
 _DRAWS = 40
 """So many counts are drawn anew for each record."""
@@ -98,9 +99,8 @@ class Estimator:
 
     def losses(self, row: Mapping[str, int], rng: np.random.Generator) -> tuple[float, float]:
         """Given the released counts, and beforehand."""
-        score = sum(table[row[name]] for name, table in self.weights.tables)
-        at = np.searchsorted(self.weights.thresholds, score, "right")
-        own = self.weights.weights[at] / UNIT
+        code = {name: np.array([code]) for name, code in row.items()}
+        own = float(self.weights.of_rows(code)[0]) / UNIT
         ends = np.array([-1.0, 1.0])
         fixed = [(ends, np.full(2, own))]
         given = _normal_epsilon(
@@ -118,8 +118,8 @@ class Estimator:
         The threshold stays where this draw puts it: one record's cells hardly move it.
         """
         noisy = {n: c + rng.normal(0.0, self.scale, len(c)) for n, c in self.counts.items()}
-        risk = risk_by(self.recipe, self._known(noisy), self.capped)
-        starts = sorted(risk.steps)
+        _, steps = steps_by(self.recipe, rarity_by(self._known(noisy)).law, self.capped)
+        starts = sorted(steps)
         off = np.mean([noisy[name][code] - self.counts[name][code] for name, code in row.items()])
         moves = np.linspace(-_REACH, _REACH, _COARSE) * self.scale / np.sqrt(len(row))
         found = []
@@ -130,7 +130,7 @@ class Estimator:
             shares = shares_by(self._known(moved))
             score = sum(scores_by(*shares[name])[code] for name, code in row.items())
             at = int(np.searchsorted(starts, score, "right")) - 1
-            found.append(risk.steps[starts[at]] / UNIT)
+            found.append(steps[starts[at]] / UNIT)
         return moves, np.array(found)
 
     def _known(self, counts: Mapping[str, Numbers]) -> list[Measurement]:
@@ -154,7 +154,8 @@ def estimator_of(
     entries = certificate.entries
     first = [entry for entry in entries if "weights" not in entry.request]
     curve, protection = certificate.public[CURVE], certificate.public[PROTECTION]
-    names = list(curve["scores"])
+    weights = weights_told(curve)
+    names = list(weights.columns)
     event = first[0].event if len(first) == 1 else None
     every = sorted([name] for name in names)
     if not isinstance(event, Gaussian) or sorted(first[0].request.get("cliques", [])) != every:
@@ -164,16 +165,14 @@ def estimator_of(
         )
     told = protection["risk"]
     recipe = RiskWeights(gamma=0.0) if told is None else RiskWeights(**told)
-    weights = RowWeights.of(curve["scores"], curve["from_score"][1:], curve["weight"])
     where = [Where.parse(one) for one in protection["where"]]
-    everyone = told is not None and protection["epsilon"] is not None
     counts = {
-        name: np.bincount(real[name], minlength=len(table)).astype(np.float64)
-        for name, table in weights.tables
+        name: np.bincount(real[name], minlength=encoding.domain.sizes[name]).astype(np.float64)
+        for name in names
     }
     return Estimator(
         recipe,
-        min(weights.weights) if everyone else None,
+        curve["capped"] if told is not None else None,
         tuple((one.column, one.codes(encoding)) for one in where),
         weights.weights[-1],
         counts,

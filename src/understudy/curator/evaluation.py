@@ -32,6 +32,7 @@ from understudy.errors import BadInput, listed
 from understudy.knowledge import Independence
 from understudy.protection import CURVE
 from understudy.schema import Schema
+from understudy.select.risk import weights_told
 
 __all__ = ["Evaluation", "Learner", "Promise", "evaluate"]
 
@@ -196,7 +197,7 @@ def _records(subject: Subject, rng: np.random.Generator, tell: Tell) -> RecordLo
     release = subject.release
     if release is None or CURVE not in release.certificate.public:
         return None
-    names = set(release.certificate.public[CURVE]["scores"])
+    names = set(weights_told(release.certificate.public[CURVE]).columns)
     if any(not names <= set(table.column_names) for table in subject.arrow.values()):
         return None  # without all columns nobody knows what a row weighs
     tell("Adding up what records lost")

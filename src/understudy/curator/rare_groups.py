@@ -32,13 +32,7 @@ class RareGroup:
 
 def weighed_rows(weights: RowWeights, codes: Codes) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
     """Each row's score and weight."""
-    tables = dict(weights.tables)
-    rows = len(next(iter(codes.values())))
-    scores = np.zeros(rows, np.int64)
-    for name, table in tables.items():
-        scores += np.array(table, np.int64)[codes[name]]
-    steps = np.searchsorted(np.array(weights.thresholds, np.int64), scores, "right")
-    return scores, np.array(weights.weights, np.int64)[steps]
+    return weights.scores(codes), weights.of_rows(codes)
 
 
 def rare_groups(  # noqa: PLR0913, PLR0917 - what is compared
@@ -51,7 +45,7 @@ def rare_groups(  # noqa: PLR0913, PLR0917 - what is compared
 ) -> list[RareGroup]:
     """Rows beyond the threshold, and the others: how well each are kept."""
     beyond = [weighed_rows(weights, codes)[0] > limit for codes in (real, synthetic)]
-    sizes = {name: encoding.domain.sizes[name] for name, _ in weights.tables}
+    sizes = {name: encoding.domain.sizes[name] for name in weights.columns}
     found = []
     for rows, is_rare in (("protected", True), ("all others", False)):
         here = [side == is_rare for side in beyond]

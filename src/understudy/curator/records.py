@@ -21,9 +21,10 @@ from understudy.privacy.budget import epsilon_of_divergence, epsilon_of_rho
 from understudy.privacy.caps import cost_for
 from understudy.privacy.certificate import Certificate
 from understudy.privacy.events import SampledGaussian
-from understudy.privacy.weights import UNIT, RowWeights
+from understudy.privacy.weights import UNIT
 from understudy.protection import CURVE, PROTECTION
-from understudy.select.risk import STEPS_PER_NAT
+from understudy.select.rarity import STEPS_PER_NAT
+from understudy.select.risk import weights_told
 
 _SAMPLED = 2
 """So many records of some deciles have their loss estimated."""
@@ -114,7 +115,7 @@ def judge(  # noqa: PLR0913, PLR0917 - what is compared
     curve = certificate.public.get(CURVE)
     if curve is None:
         return None
-    weights = RowWeights.of(curve["scores"], curve["from_score"][1:], curve["weight"])
+    weights = weights_told(curve)
     paid, notes = Paid(certificate), []
     scores, own = weighed_rows(weights, real)
     losses = {weight: paid.epsilon(paid.cost(int(weight))) for weight in np.unique(own)}

@@ -19,7 +19,7 @@ def _plain(value: object) -> int | float | bool | str:
         return value
     if isinstance(value, Mapping):
         return "; ".join(f"{name}: {part}" for name, part in value.items())
-    return str(value)
+    return "" if value is None else str(value)
 
 
 def check_whole(name: str, value: object, *, least: int) -> None:

@@ -71,16 +71,18 @@ class Weigher:
 
     def __init__(self, weights: RowWeights, domain: Domain) -> None:
         self._domain = domain
-        most = sum(max(table) for _, table in weights.tables)
+        most = sum(max(table.scores) for table in weights.tables)
         kind = np.int32 if most < _DENSE_SCORES else np.int64
         self._tables: list[tuple[Clique, NDArray[np.signedinteger]]] = []
-        for name, scores in weights.tables:
-            table: NDArray[np.signedinteger] = np.asarray(scores, kind)
-            if self._tables and len(self._tables[-1][1]) * len(table) <= _CACHED_CELLS:
-                clique, joint = self._tables.pop()
-                self._tables.append(((*clique, name), np.add.outer(joint, table).ravel()))
+        for own in weights.tables:
+            table: NDArray[np.signedinteger] = np.asarray(own.scores, kind)
+            clique, joint = self._tables[-1] if self._tables else ((), table)
+            together = len(joint) * len(table) <= _CACHED_CELLS and not {*clique} & {*own.columns}
+            if self._tables and together:
+                joined = np.add.outer(joint, table).ravel()
+                self._tables[-1] = ((*clique, *own.columns), joined)
             else:
-                self._tables.append(((name,), table))
+                self._tables.append((own.columns, table))
         self._thresholds = np.asarray(weights.thresholds, np.int64)
         # Doubles because numpy.bincount sums doubles; whole numbers this small stay exact.
         self._weights = np.asarray(weights.weights, np.float64)

@@ -15,6 +15,7 @@ from typing import Any, Self
 
 import numpy as np
 import pyarrow as pa
+from numpy.typing import ArrayLike
 
 from understudy.column import Kind, Role
 from understudy.domain import Clique, Domain
@@ -492,14 +493,17 @@ class Ledger:
         )
 
     def weigh(
-        self, tables: Mapping[str, Sequence[int]], thresholds: Sequence[int], weights: Sequence[int]
+        self,
+        tables: Mapping[str, ArrayLike] | Mapping[Clique, ArrayLike],
+        thresholds: Sequence[int],
+        weights: Sequence[int],
     ) -> RowWeights:
         """Row weights from whole-number tables, to hand to the other doors; costs nothing.
 
-        The tables must be public or come from earlier answers.
+        Tables are by column, or by several together, and must be public or come from earlier
+        answers.
         """
-        plain = {name: [int(score) for score in table] for name, table in tables.items()}
-        made = RowWeights.of(plain, [int(t) for t in thresholds], [int(w) for w in weights])
+        made = RowWeights.of(tables, [int(t) for t in thresholds], [int(w) for w in weights])
         made.check(self._core.encoding.domain)
         return made
 

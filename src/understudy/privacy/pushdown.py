@@ -63,8 +63,9 @@ class SqlCounter:
 
     def _score(self, weights: RowWeights) -> Value:
         score = ibis.literal(0, "int64")
-        for name, table in weights.tables:
-            score = score + self._code(name).cases(*enumerate(table), else_=0).cast("int64")
+        for table in weights.tables:
+            cases = self._cell(table.columns).cases(*enumerate(table.scores), else_=0)
+            score = score + cases.cast("int64")
         return score
 
     def _code(self, name: str) -> Value:

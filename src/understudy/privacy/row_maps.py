@@ -5,7 +5,7 @@ ball, and adds up whole numbers; so its sensitivity, an exact number too, holds 
 is computed. Proofs: docs/proofs/row_maps.md.
 """
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
@@ -18,7 +18,7 @@ from understudy.domain import Clique, Domain
 from understudy.errors import BadInput
 from understudy.privacy import whole
 from understudy.privacy.unit import Sensitivity
-from understudy.privacy.weights import LARGEST_SCORE
+from understudy.privacy.weights import LARGEST_SCORE, ScoreTable
 from understudy.privacy.whole import Whole
 
 Codes = Mapping[str, NDArray[np.unsignedinteger]]
@@ -319,17 +319,17 @@ class InducingFeatures:
 class ScoreCells:
     """How many rows have a summed score in each of some ranges.
 
-    `tables` gives, by column, a whole number for each code; a row's score is their sum, and lies
-    in the range after the last edge that is at most the score.
+    A row's score adds up what each table has for its codes, and lies in the range after the last
+    edge that is at most the score.
     """
 
-    tables: Mapping[str, Sequence[int]]
+    tables: tuple[ScoreTable, ...]
     edges: tuple[int, ...]
 
     @property
     def columns(self) -> Clique:
         """The columns it reads."""
-        return tuple(self.tables)
+        return tuple(dict.fromkeys(name for table in self.tables for name in table.columns))
 
     @property
     def width(self) -> int:
@@ -349,20 +349,20 @@ class ScoreCells:
     def check(self, domain: Domain) -> None:
         """Refuse what does not fit the domain."""
         domain.check(self.columns)
-        numbers = [*self.edges, *(s for table in self.tables.values() for s in table)]
+        numbers = [*self.edges, *(s for table in self.tables for s in table.scores)]
         whole_numbers = all(type(n) is int and abs(n) < LARGEST_SCORE for n in numbers)
-        sizes = {name: len(table) for name, table in self.tables.items()}
-        fitting = all(domain.sizes[name] == size for name, size in sizes.items())
         rising = list(self.edges) == sorted(set(self.edges))
-        if not (self.tables and whole_numbers and fitting and rising):
+        if not (self.tables and whole_numbers and rising):
             msg = "Scores are whole numbers, one for each code, and edges increase."
             raise BadInput(msg)
+        for table in self.tables:
+            table.check(domain)
 
     def total(self, codes: Codes, weights: Whole) -> NDArray[np.int64]:
         """The sum over some rows."""
         scores = np.zeros(len(weights), np.int64)
-        for name, table in self.tables.items():
-            scores += np.asarray(table, np.int64)[codes[name]]
+        for table in self.tables:
+            scores += table.of_rows(codes)
         places = np.searchsorted(np.asarray(self.edges, np.int64), scores, side="right")
         return np.bincount(places, weights, minlength=self.width).astype(np.int64)
 

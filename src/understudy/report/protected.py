@@ -14,7 +14,7 @@ from understudy.privacy.spelling import fraction
 from understudy.protection import CURVE, PROTECTION
 from understudy.report.scale import Scale
 from understudy.report.svg import drawing, element
-from understudy.select.risk import STEPS_PER_NAT
+from understudy.select.rarity import STEPS_PER_NAT
 
 _LEFT, _TOP, _RIGHT, _BOTTOM = 48.0, 12.0, 520.0, 190.0
 _BEYOND = 1.25

@@ -14,25 +14,27 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from understudy.domain import Clique
 from understudy.encode import Encoding
 from understudy.errors import BadInput, PrivacyRefused, listed
-from understudy.model.counts import believable_total, combined, fitted
 from understudy.privacy.answers import Measurement
 from understudy.privacy.budget import Budget, epsilon_of_rho, number
 from understudy.privacy.ledger import Ledger
 from understudy.privacy.row_maps import ScoreCells
 from understudy.privacy.unit import Replacement
-from understudy.privacy.weights import UNIT, RowWeights
+from understudy.privacy.weights import UNIT, RowWeights, ScoreTable
 from understudy.privacy.where import Where
+from understudy.select.rarity import STEPS_PER_NAT, Rarity, Shares, rarity_by
 
-STEPS_PER_NAT = 1000
-"""Scores are whole numbers: so many make a factor of e in how rare a row is."""
-Shares = Mapping[str, tuple[NDArray[np.float64], float]]
 _COUNTING = Fraction(1, 10)
 _RANGES = 100
 """In which scores are counted."""
 _LEVELS = 64
 """So many weights at most, between the least and a full one."""
+_GAMMA = 1.0
+NO_TARGET = "Values can be rare for their class only where a target is named: name it with target=."
+_FAR = 0.99
+"""With a cap, weights that fall by and by reach its weight where so many rows score less."""
 
 
 class Cut(StrEnum):
@@ -69,10 +71,14 @@ class RiskWeights:
     """The part of rows beyond the threshold, about."""
     threshold: Cut = Cut.PRODUCT
     shape: Shape = Shape.HINGE_EXP
-    gamma: float = 1.0
-    """How fast weights fall, for `hinge-exp`."""
+    gamma: float | None = None
+    """How fast weights fall, for `hinge-exp`. None: with a cap, so fast that the rarest hundredth
+    of rows keeps within it; else 1."""
     least: float = 1 / 16
-    """No weight is smaller."""
+    """No weight is smaller, unless a cap asks for it."""
+    pairs: bool = False
+    """Whether values are rare for their class: scores then come of pairs with the target, which
+    are counted for them alone."""
 
     def __post_init__(self) -> None:
         for name, kind in {"shape": Shape, "threshold": Cut}.items():
@@ -85,7 +91,7 @@ class RiskWeights:
             if not low < number(getattr(self, name), name) < high:
                 msg = f"{name} is {getattr(self, name)}; it must lie between {low} and {high}."
                 raise BadInput(msg)
-        if number(self.gamma, "gamma") < 0:
+        if self.gamma is not None and number(self.gamma, "gamma") < 0:
             msg = f"gamma is {self.gamma}; weights would grow with the risk. Give 0 or more."
             raise BadInput(msg)
         if not 0 < number(self.least, "least") <= 1:
@@ -116,15 +122,21 @@ class Weighed:
     """What a row of full weight can still lose."""
     weights: RowWeights
     """By column the score of each code, and by score the weight: made from noisy counts alone."""
+    capped: int | None
+    """The weight with which a row keeps within the cap; None without one."""
 
     def told(self) -> dict[str, Any]:
         """The public curve: made from noisy counts, and of no row in particular."""
         return {
-            "scores": {name: list(table) for name, table in self.weights.tables},
+            "scores": [
+                {"columns": list(table.columns), "shape": table.shape, "scores": table.scores}
+                for table in self.weights.tables
+            ],
             "from_score": [0, *self.weights.thresholds],
             "weight": list(self.weights.weights),
             "of": UNIT,
             "threshold": self.threshold,
+            "capped": self.capped,
             "spent_before": str(self.spent),
             "kept": self.kept,
         }
@@ -159,132 +171,112 @@ def weighed(  # noqa: PLR0913 - the last three by name
     With a cap, its weight is the largest for which a row keeps within it; `everyone` says whether
     it is meant for all rows beyond the threshold, or for the conditions alone.
     """
-    known = list(known)
-    open_ = _uncounted(ledger, known) if everyone else []  # conditions need no scores
+    known, target = list(known), _target(recipe, ledger)
+    open_ = _uncounted(ledger, known, target) if everyone else []  # conditions need no scores
     if open_:
-        rho = ledger.rest() * Fraction(recipe.share)
-        known += ledger.measure([(name,) for name in open_], rho=rho)
-    law = None
+        known += ledger.measure(open_, rho=ledger.rest() * Fraction(recipe.share))
+    rarity = rarity_by(known, target)
+    scored = rarity if everyone else rarity_by(())
     if recipe.threshold is Cut.COUNTED:
-        first = risk_by(recipe, known, None)
         rho = (ledger.budget.rho - ledger.rest()) * _COUNTING
-        rho = min(rho, ledger.rest() * _COUNTING)
-        law = _counted(ledger, first.tables, len(first.law), rho)
+        scored = replace(scored, law=_counted(ledger, scored, min(rho, ledger.rest() * _COUNTING)))
     spent, rest = ledger.budget.rho - ledger.rest(), ledger.rest()
-    capped = UNIT if cap is None else _capped_weight(cap, spent, rest)
-    scored = known if everyone else []
-    risk = risk_by(recipe, scored, capped if cap is not None and everyone else None, law)
-    shares, law, threshold = shares_by(known), risk.law, risk.threshold
-    tables, steps = dict(risk.tables), dict(risk.steps)
+    capped = None if cap is None else _capped_weight(cap, spent, rest)
+    threshold, steps = steps_by(recipe, scored.law, capped if everyone else None)
     # Whoever meets a condition scores beyond all that others can.
-    beyond = len(law)
+    tables, beyond = dict(scored.tables), scored.top
     for one in where:
-        marked = one.codes(ledger.encoding)
-        table = tables.get(one.column) or [0] * len(marked)
-        tables[one.column] = [s + beyond * held for s, held in zip(table, marked, strict=True)]
+        marked = np.array(one.codes(ledger.encoding))
+        tables[one.column,] = tables.get((one.column,), np.zeros(len(marked))) + beyond * marked
     if where:
-        steps[beyond] = min(capped, *steps.values())
-    weights = ledger.weigh(tables, sorted(steps)[1:], [steps[at] for at in sorted(steps)])
-    meeting = _meeting(shares, where, ledger.encoding)
-    kept = (1 - meeting) * _mean_weight(law, steps) / UNIT + meeting * steps.get(beyond, 0) / UNIT
+        steps[beyond] = min(UNIT if capped is None else capped, *steps.values())
+    whole = {columns: table.astype(np.int64) for columns, table in tables.items()}
+    weights = ledger.weigh(whole, sorted(steps)[1:], [steps[at] for at in sorted(steps)])
+    meeting = _meeting(rarity.shares, where, ledger.encoding)
+    usual = _mean_weight(scored.law, steps)
+    kept = ((1 - meeting) * usual + meeting * steps.get(beyond, 0)) / UNIT
     # Where all rows seem to weigh nothing there is nothing to scale by.
     kept = max(kept, 1 / UNIT)
-    scaled = tuple(_scaled(one, kept) for one in known if one.clique)
-    curve = tuple((at / STEPS_PER_NAT, steps[at] / UNIT) for at in sorted(steps) if at < beyond)
     return Weighed(
-        ledger.weighted(weights),
-        scaled,
-        kept,
-        curve,
-        threshold / STEPS_PER_NAT,
-        spent,
-        rest,
-        weights,
+        ledger=ledger.weighted(weights),
+        # Pairs stay here: whether a model may tie these columns is not for weights to say.
+        known=tuple(_scaled(one, kept) for one in known if len(one.clique) == 1),
+        kept=kept,
+        curve=tuple((at / STEPS_PER_NAT, steps[at] / UNIT) for at in sorted(steps) if at < beyond),
+        threshold=threshold / STEPS_PER_NAT,
+        spent=spent,
+        rest=rest,
+        weights=weights,
+        capped=capped,
     )
 
 
-@dataclass(frozen=True, eq=False)
-class Risk:
-    """How rare values are by noisy counts, and which weight a score has."""
-
-    shares: Shares
-    tables: dict[str, list[int]]
-    """By column, the score of each code."""
-    law: NDArray[np.float64]
-    threshold: int
-    steps: dict[int, int]
+def weights_told(curve: Mapping[str, Any]) -> RowWeights:
+    """The weights that a certificate's curve tells."""
+    tables = tuple(
+        ScoreTable(tuple(one["columns"]), tuple(one["shape"]), tuple(one["scores"]))
+        for one in curve["scores"]
+    )
+    return RowWeights(tables, tuple(curve["from_score"][1:]), tuple(curve["weight"]))
 
 
-def risk_by(
-    recipe: RiskWeights,
-    known: Sequence[Measurement],
-    capped: int | None,
-    law: NDArray[np.float64] | None = None,
-) -> Risk:
-    """The risk of values, from noisy counts alone; with a cap, one weight beyond the threshold.
+def steps_by(
+    recipe: RiskWeights, law: NDArray[np.float64], capped: int | None
+) -> tuple[int, dict[int, int]]:
+    """The threshold, and from which score on rows have which weight, in 1/UNIT.
 
-    `law` tells which part of rows has which score, where that was counted.
+    `law` tells which part of rows has which score.
     """
-    shares = shares_by(known)
-    tables = {name: scores_by(share, floor) for name, (share, floor) in shares.items()}
-    law = _law(shares, tables) if law is None else law
     threshold = _quantile(law, 1 - recipe.outliers)
-    return Risk(shares, tables, law, threshold, _steps(recipe, threshold, len(law), capped))
+    least = math.floor(recipe.least * UNIT)
+    if recipe.shape is Shape.STEP:
+        low = least if capped is None else capped
+        return threshold, {0: UNIT, threshold + 1: low} if low < UNIT else {0: UNIT}
+    scores = np.arange(len(law))
+    if recipe.shape is Shape.RATIO:
+        exact = threshold / np.maximum(scores + threshold, 1)
+        exact[0] = 1.0  # also where no value is rare, and the threshold is 0
+    else:
+        gamma = _GAMMA if recipe.gamma is None else recipe.gamma
+        if capped is not None and recipe.gamma is None:
+            least = min(least, capped)
+            gamma = _policy(capped, _quantile(law, _FAR) - threshold)
+        exact = np.exp(-gamma * np.maximum(scores - threshold, 0) / STEPS_PER_NAT)
+    return threshold, _levels(exact, least)
 
 
-def _uncounted(ledger: Ledger, known: Iterable[Measurement]) -> list[str]:
-    """Columns that no count is known of; those of a single value tell nobody apart."""
+def _policy(capped: int, steps: int) -> float:
+    """The γ by which weights fall to that of the cap within so many steps of the score."""
+    # A weight of 0 is reached by half a step; and rounding of logarithms leaves nobody above.
+    falls = -math.log(max(capped, 0.5) / UNIT)
+    return falls * STEPS_PER_NAT / max(steps, 1) * (1 + 1e-9)
+
+
+def _target(recipe: RiskWeights, ledger: Ledger) -> str | None:
+    """The column whose classes values are rare in; None where columns are taken by themselves."""
+    if recipe.pairs and ledger.schema.target is None:
+        raise BadInput(NO_TARGET)
+    return ledger.schema.target if recipe.pairs else None
+
+
+def _uncounted(ledger: Ledger, known: Iterable[Measurement], target: str | None) -> list[Clique]:
+    """What no count is known of; columns of a single value tell nobody apart."""
     counted = {one.clique for one in known}
-    cells = ledger.encoding.cells
-    return [
-        name
-        for name in ledger.domain.names
-        if (name,) not in counted and cells[name].size - (cells[name].missing is not None) > 1
-    ]
+    cells, domain = ledger.encoding.cells, ledger.domain
+    asked: list[Clique] = []
+    for name in domain.names:
+        if cells[name].size - (cells[name].missing is not None) <= 1 and name != target:
+            continue
+        pair = domain.canonical((name, target)) if target not in {None, name} else (name,)
+        asked.append(pair if domain.size(pair) <= ledger.most_cells else (name,))
+    return [clique for clique in asked if clique not in counted]
 
 
-def shares_by(known: Iterable[Measurement]) -> Shares:
-    """By column, noisy shares, and below which share a value cannot be told from noise."""
-    known = [one for one in known if len(one.clique) == 1]
-    total = believable_total(known)
-    found = {}
-    for name in dict.fromkeys(one.clique[0] for one in known):
-        values, variance = combined(one for one in known if one.clique == (name,))
-        floor = max(float(np.sqrt(np.median(variance))), 1.0) / max(total, 1.0)
-        found[name] = fitted(values, variance, total) / total, min(floor, 1.0)
-    return found
-
-
-def scores_by(shares: NDArray[np.float64], floor: float) -> list[int]:
-    """-log of shares, in whole steps, rounded up: rather too rare."""
-    logs = -np.log(np.maximum(shares, floor))
-    return [max(0, math.ceil(STEPS_PER_NAT * log)) for log in logs]
-
-
-def _law(shares: Shares, tables: dict[str, list[int]]) -> NDArray[np.float64]:
-    """By score, the part of rows that would have it if columns were independent.
-
-    Codes below the floor count as if they were there: noise has put many at 0 that rows do have,
-    and a law without them would take nearly every row of a small table for an outlier.
-    """
-    law = np.ones(1)
-    for name, table in tables.items():
-        wider = np.zeros(len(law) + max(table))
-        likely = np.maximum(*shares[name])
-        # By score rather than by code: a column may have very many rare codes.
-        by_score = np.bincount(table, likely / likely.sum())
-        for score in np.flatnonzero(by_score):
-            wider[score : score + len(law)] += by_score[score] * law
-        law = wider
-    return np.asarray(law / law.sum())
-
-
-def _counted(
-    ledger: Ledger, tables: Mapping[str, Sequence[int]], top: int, rho: Fraction
-) -> NDArray[np.float64]:
+def _counted(ledger: Ledger, rarity: Rarity, rho: Fraction) -> NDArray[np.float64]:
     """By score, the part of rows that have it: counted with noise in ranges, even within each."""
+    top = rarity.top
     edges = np.unique(np.linspace(0, top, _RANGES + 1).astype(int)[1:-1])
-    asked = ScoreCells(tables, tuple(int(edge) for edge in edges))
+    asked = ScoreCells(rarity.score_tables(), tuple(int(edge) for edge in edges))
     noisy = np.maximum(ledger.sum(asked, rho=rho).values, 0.0)
     starts = np.array([0, *edges, top])
     law = np.repeat(noisy / np.diff(starts), np.diff(starts))
@@ -309,19 +301,8 @@ def _capped_weight(cap: Budget, spent: Fraction, rest: Fraction) -> int:
     return min(UNIT, math.isqrt(math.floor(squared)))
 
 
-def _steps(recipe: RiskWeights, threshold: int, top: int, capped: int | None) -> dict[int, int]:
-    """From which score on rows have which weight, in 1/UNIT; the first from 0 on."""
-    if capped is not None or recipe.shape is Shape.STEP:
-        low = capped if capped is not None else math.floor(recipe.least * UNIT)
-        return {0: UNIT, threshold + 1: low} if low < UNIT else {0: UNIT}
-    scores = np.arange(top)
-    if recipe.shape is Shape.RATIO:
-        exact = threshold / np.maximum(scores + threshold, 1)
-        exact[0] = 1.0  # also where no value is rare, and the threshold is 0
-    else:
-        beyond = np.maximum(scores - threshold, 0) / STEPS_PER_NAT
-        exact = np.exp(-recipe.gamma * beyond)
-    least = math.floor(recipe.least * UNIT)
+def _levels(exact: NDArray[np.float64], least: int) -> dict[int, int]:
+    """Where weights change, and to what; the first from 0 on."""
     # Down to a level: few steps are quick to look up, and rounding down protects more.
     size = max(1, (UNIT - least) // _LEVELS)
     levels = least + (np.floor(exact * UNIT).astype(np.int64) - least) // size * size

@@ -19,9 +19,9 @@ from understudy.encode import Encoding
 from understudy.pipeline import synthesize
 from understudy.privacy.budget import epsilon_of_rho
 from understudy.privacy.noise import SeededForTests
-from understudy.privacy.weights import UNIT, RowWeights
+from understudy.privacy.weights import UNIT
 from understudy.schema import Schema
-from understudy.select.risk import RiskWeights
+from understudy.select.risk import RiskWeights, weights_told
 
 DELTA = 1e-6
 ENDS = np.array([-1.0, 1.0])
@@ -158,7 +158,7 @@ def test_losses_are_those_of_the_entries(capped):
     assert lost.uniform == pytest.approx(epsilon_of_rho(certificate.spent, 1e-6))
     assert lost.uniform <= 4.0 * (1 + 1e-6)
     curve = certificate.public["risk curve"]
-    weights = RowWeights.of(curve["scores"], curve["from_score"][1:], curve["weight"])
+    weights = weights_told(curve)
     low = min(weights.weights) / UNIT
     first = paid.cost(UNIT, weighted=False)
     given = epsilon_of_rho(float(first) + low**2 * float(certificate.spent - first), 1e-6)

@@ -27,7 +27,7 @@ def test_tables_fit_the_domain():
     weights = RowWeights.of({"a": [1, 2]}, [], [512])
     weights.check(Domain.of({"a": 2, "b": 7}))
     assert weights.most == 512
-    with pytest.raises(BadInput, match="'a' has 2 entries for 3 codes"):
+    with pytest.raises(BadInput, match="of a has 2 entries for 3 codes"):
         weights.check(Domain.of({"a": 3}))
     with pytest.raises(UnknownColumn):
         weights.check(Domain.of({"b": 2}))

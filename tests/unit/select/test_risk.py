@@ -9,7 +9,7 @@ import pyarrow as pa
 import pytest
 from dp_accounting.pld import privacy_loss_distribution as pld
 
-from helpers.tables import brute_force
+from helpers.tables import brute_force, score_by_hand
 from understudy.column import Column, Kind
 from understudy.errors import BadInput, PrivacyRefused
 from understudy.pipeline import synthesize
@@ -73,7 +73,7 @@ def weights_of(histogram, recipe, **options):
 
 def weight(weights, row):
     """A row's weight, by hand."""
-    score = sum(table[row[list(SIZES).index(name)]] for name, table in weights.tables)
+    score = score_by_hand(weights, dict(zip(SIZES, row, strict=True)))
     return weights.weights[sum(limit <= score for limit in weights.thresholds)]
 
 
@@ -164,10 +164,9 @@ def test_where_no_value_is_rare_all_count_fully():
 def test_the_threshold_is_the_quantile_that_the_counts_say(outliers):
     made = weights_of(HISTOGRAMS["even"], RiskWeights(outliers=outliers, shape=Shape.STEP))
     shares = {n: np.array(v) / 100 for n, v in HISTOGRAMS["even"].items()}
-    tables = dict(made.weights.tables)
     law = {}
     for row in CELLS:
-        score = sum(tables[name][row[k]] for k, name in enumerate(SIZES))
+        score = score_by_hand(made.weights, dict(zip(SIZES, row, strict=True)))
         law[score] = law.get(score, 0) + math.prod(
             shares[n][v] for n, v in zip(SIZES, row, strict=True)
         )

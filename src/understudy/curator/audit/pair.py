@@ -100,5 +100,4 @@ class Pair:
 def _weight(row: Mapping[str, int], weights: RowWeights | None) -> float:
     if weights is None:
         return 1.0
-    score = sum(table[row[name]] for name, table in weights.tables)
-    return weights.weights[sum(threshold <= score for threshold in weights.thresholds)] / UNIT
+    return float(weights.of_rows({name: np.array([code]) for name, code in row.items()})[0] / UNIT)

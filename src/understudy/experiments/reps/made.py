@@ -20,7 +20,8 @@ from understudy.privacy.row_maps import Codes
 from understudy.privacy.weights import UNIT, RowWeights
 from understudy.protection import CURVE
 from understudy.schema import Schema
-from understudy.select.risk import STEPS_PER_NAT, RiskWeights, Weighed, weighed
+from understudy.select.rarity import STEPS_PER_NAT
+from understudy.select.risk import RiskWeights, Weighed, weighed, weights_told
 
 GAMMAS = (0.5, 1.0, 2.0, 4.0)
 SHARE = 0.1
@@ -102,7 +103,7 @@ def _weighed(  # noqa: PLR0913, PLR0917 - all that there is
     own, ledger = found.weights, found.ledger
     if arm.making is Making.REMOVED:
         beyond = round(found.threshold * STEPS_PER_NAT) + 1
-        own = book.weigh({name: list(t) for name, t in own.tables}, [beyond], [UNIT, 0])
+        own = replace(own, thresholds=(beyond,), weights=(UNIT, 0))
         ledger = book.weighted(own)
     scores, weights = record_weights(own, codes)
     if arm.making is Making.SHUFFLED:
@@ -128,7 +129,7 @@ def _released(split: Split, schema: Schema, budget: Budget, codes: Codes, seed: 
         seed=seed,
     )
     told = release.certificate.public[CURVE]
-    own = RowWeights.of(told["scores"], told["from_score"][1:], told["weight"])
+    own = weights_told(told)
     scores, weights = record_weights(own, codes)
     spent = Fraction(told["spent_before"])
     given = Given(budget, spent, budget.rho - spent, weights, scores)
@@ -137,10 +138,7 @@ def _released(split: Split, schema: Schema, budget: Budget, codes: Codes, seed: 
 
 def record_weights(weights: RowWeights, codes: Codes) -> tuple[Whole, Whole]:
     """By record: its score and its weight. Curator's eyes only."""
-    scores = sum(np.array(table, np.int64)[codes[name]] for name, table in weights.tables)
-    scores = np.asarray(scores, np.int64)
-    places = np.searchsorted(np.array(weights.thresholds, np.int64), scores, side="right")
-    return scores, np.array(weights.weights, np.int64)[places]
+    return weights.scores(codes), weights.of_rows(codes)
 
 
 def _drawn(model: Model, encoding: Encoding, count: int, rng: np.random.Generator) -> Rows:
