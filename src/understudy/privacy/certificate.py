@@ -17,6 +17,7 @@ from understudy.privacy.accountant import cost, delta, total_cost, total_delta, 
 from understudy.privacy.budget import Budget
 from understudy.privacy.caps import ToldCap, told_caps
 from understudy.privacy.events import Event, Reveal, event_from_json, event_to_json
+from understudy.privacy.individual import ToldBound, told_bound
 from understudy.privacy.promise import at_most, promise
 from understudy.privacy.spelling import digest, spelled
 
@@ -71,6 +72,11 @@ class Certificate:
         return told_caps(self.public)
 
     @property
+    def each(self) -> ToldBound | None:
+        """What no record lost more than by itself; None where nobody was left out for it."""
+        return told_bound(self.public)
+
+    @property
     def epsilon(self) -> float:
         """The promised ε: the budget that capped adaptive requests, or the total of fixed ones.
 
@@ -91,6 +97,8 @@ class Certificate:
     def promise(self) -> list[str]:
         """The promise in plain words, a sentence each."""
         caps = [(cap.where, cap.budget.epsilon, cap.budget.delta) for cap in self.caps]
+        if self.each is not None:
+            caps.append(("any values", self.each.budget.epsilon, self.each.budget.delta))
         return promise(self.epsilon, self.delta, self.unit, self.not_private, caps)
 
     def _repr_html_(self) -> str:

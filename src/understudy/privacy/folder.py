@@ -19,8 +19,10 @@ from typing import IO, Any, TypeAlias, cast
 
 from understudy.errors import BadInput
 from understudy.privacy.accountant import total_cost, total_delta, total_epsilon
+from understudy.privacy.caps import ToldCap
 from understudy.privacy.certificate import Certificate, certificate_from_json
 from understudy.privacy.disk import sync_folder
+from understudy.privacy.individual import ToldBound
 from understudy.privacy.ledger_file import LedgerRecord
 from understudy.privacy.promise import at_most
 from understudy.privacy.signature import sign, signed_by, signer
@@ -211,14 +213,19 @@ def _arithmetic(content: Mapping[str, Any], certificate: Certificate) -> Iterato
         passed=bool(certificate.not_private) or _kept(certificate),
         note="; ".join(certificate.not_private),
     )
-    for cap in certificate.caps:
-        # A record that takes another's place, or a person with several, is under no cap.
+    bounds: list[tuple[str, ToldCap | ToldBound]] = [
+        (f"records with {_shown(cap.where)}", cap) for cap in certificate.caps
+    ]
+    if certificate.each is not None:
+        bounds.append(("records with any values", certificate.each))
+    for who, bound in bounds:
+        # A record that takes another's place, or a person with several, is under no such bound.
         alone = certificate.unit == str(Record())
-        kept = alone and cap.kept(certificate.entries, 1 + _LAST_DIGITS)
+        kept = alone and bound.kept(certificate.entries, 1 + _LAST_DIGITS)
         yield Check(
-            f"records with {_shown(cap.where)} lost no more than promised",
+            f"{who} lost no more than promised",
             passed=bool(certificate.not_private) or kept,
-            note=f"epsilon at most {at_most(cap.budget.epsilon, 4)}",
+            note=f"epsilon at most {at_most(bound.budget.epsilon, 4)}",
         )
 
 

@@ -11,7 +11,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from pathlib import Path
-from typing import Any, Self
+from typing import Any, Self, TypeVar
 
 import numpy as np
 import pyarrow as pa
@@ -45,6 +45,8 @@ from understudy.privacy.facts import (
     spelled_out,
     undescribed,
 )
+from understudy.privacy.individual import EACH, Filter
+from understudy.privacy.individual import written as bound_written
 from understudy.privacy.ledger_file import OpenRelease, open_release, read_ledger
 from understudy.privacy.looks import Look
 from understudy.privacy.merging import Merging
@@ -79,6 +81,8 @@ from understudy.privacy.unit import Person, Record, Unit
 from understudy.privacy.weights import UNIT, RowWeights
 from understudy.schema import Schema
 
+PricedEvent = TypeVar("PricedEvent", bound=Event)
+
 
 @dataclass
 class _Core:
@@ -96,6 +100,7 @@ class _Core:
     most_cells: int
     scored: ScoreBook
     caps: CapBook
+    individual: Filter
 
 
 class Ledger:
@@ -128,13 +133,15 @@ class Ledger:
         discover: bool = False,
         check: Callable[[Schema], None] | None = None,
         caps: Sequence[Cap] = (),
+        each: Budget | None = None,
     ) -> "Ledger":
         """A ledger on a table: a path, a frame, an Arrow or an Ibis table.
 
         With `file`, what is spent counts against the total of that ledger file too. Facts may
         be left open only to `discover` them; without a schema all are. `roles` go before those
         of the schema. `check` may refuse by public facts, before anything is written down. Requests
-        that would cost a record under one of the `caps` too much are refused.
+        that would cost a record under one of the `caps` too much are refused. With `each`, a record
+        takes part only while what it has lost itself stays within that.
         """
         unit = unit or Record()
         source = source or OsRandom()
@@ -155,7 +162,7 @@ class Ledger:
         check_reveals(schema, allowed=allow_non_private)
         if check is not None:
             check(schema)
-        book = CapBook(caps, unit)
+        book, individual = CapBook(caps, unit), Filter(each, unit)
         for cap in caps:
             cap.where.check(table.encoding)
         if file is not None:
@@ -167,6 +174,7 @@ class Ledger:
             "storage": {name: str(kind) for name, kind in storage.items()},
             "unit": str(unit),
             **({CAPS: written(caps)} if caps else {}),
+            **({EACH: bound_written(each)} if each is not None else {}),
         }
         core = _Core(
             table,
@@ -180,6 +188,7 @@ class Ledger:
             most_cells,
             ScoreBook(),
             book,
+            individual,
         )
         account = Account.open(budget, file=release, allow_non_private=allow_non_private)
         for reason in revealed(schema):
@@ -328,7 +337,10 @@ class Ledger:
         if not cliques:
             msg = "Name at least one marginal to measure."
             raise BadInput(msg)
-        event = self.measure_event(cliques, rho=rho, scale=scale, weights=weights)
+        look, event = self._admitted(
+            look,
+            lambda own: marginals_price(len(cliques), self.unit, rho=rho, scale=scale, weights=own),
+        )
         request = {"door": "measure", "cliques": [list(clique) for clique in cliques]}
         self._debit(event, look.told(request), look.weights)
         steps = 1 if look.weights is None else UNIT
@@ -376,9 +388,9 @@ class Ledger:
         weights: RowWeights | None = None,
     ) -> int:
         """The place of one candidate, drawn by the exponential mechanism."""
-        look = self._looking(weights)
+        price = selection_price(epsilon=epsilon, rho=rho)
+        look, event = self._admitted(self._looking(weights), lambda _: price)
         asked = self._candidates(candidates, look)
-        event = selection_price(epsilon=epsilon, rho=rho)
         request = {
             "door": "select",
             "candidates": len(asked),
@@ -399,9 +411,9 @@ class Ledger:
         weights: RowWeights | None = None,
     ) -> NoisyScores:
         """Noisy scores of candidates, all with the same noise: for ρ together."""
-        look = self._looking(weights)
+        price = scores_price(len(candidates), rho=rho)
+        look, event = self._admitted(self._looking(weights), lambda _: price)
         asked = self._candidates(candidates, look)
-        event = scores_price(len(asked), rho=rho)
         sensitivity = asked.sensitivity(self.unit)
         request = {
             "door": "scores",
@@ -425,13 +437,16 @@ class Ledger:
     ) -> NoisySum:
         """A noisy sum of a row map; a scale counts in the map's own units."""
         self._check_whole()
-        table, weights = self._table(), self._looking(weights).weights
+        table, look = self._table(), self._looking(weights)
         _check_kind(row_map, ROW_MAPS)
         row_map.check(self.domain)
-        table.check([], weights)
+        table.check([], look.weights)
+        look, event = self._admitted(
+            look, lambda own: sum_price(row_map, self.unit, rho=rho, scale=scale, weights=own)
+        )
+        weights = look.weights
         whole_row = 1 if weights is None else UNIT
         per_unit = row_map.unit_length * whole_row
-        event = sum_price(row_map, self.unit, rho=rho, scale=scale, weights=weights)
         request = {
             "door": "sum",
             "row_map": type(row_map).__name__,
@@ -461,11 +476,12 @@ class Ledger:
         The whole run is debited before its first step.
         """
         self._check_whole()
-        table, weights = self._table(), self._looking(weights).weights
+        table, look = self._table(), self._looking(weights)
         _check_kind(task, (Training,))
         task.check(self.domain)
-        table.check([], weights)
-        event = self.train_event(task, rho=rho, scale=scale, weights=weights)
+        table.check([], look.weights)
+        look, event = self._admitted(look, lambda own: self._training_price(task, rho, scale, own))
+        weights = look.weights
         request = {
             "door": "train",
             "inputs": list(task.inputs),
@@ -487,7 +503,15 @@ class Ledger:
         weights: RowWeights | None = None,
     ) -> Gaussian | SampledGaussian:
         """What `train` with the same arguments costs; asks nothing."""
-        weights = weights or self._look.weights
+        return self._training_price(task, rho, scale, weights or self._look.weights)
+
+    def _training_price(
+        self,
+        task: Training,
+        rho: Fraction | float | None,
+        scale: float | None,
+        weights: RowWeights | None,
+    ) -> Gaussian | SampledGaussian:
         return training_price(
             task, self.unit, self.budget.order, rho=rho, scale=scale, weights=weights
         )
@@ -561,18 +585,28 @@ class Ledger:
         return self._look if weights is None else replace(self._look, weights=weights)
 
     def _debit(self, event: Event, request: Request, weights: RowWeights | None) -> None:
-        """Check, debit, record: the whole account, and what capped records lose."""
-        caps = self._core.caps
-        if not caps:
+        """Check, debit, record: the whole account, and what some or all records lose of it."""
+        caps, individual = self._core.caps, self._core.individual
+        if not (caps or individual):
             self._account.debit(event, request)
             return
         largest = caps.largest(self._core.encoding, weights)
-        if weights is not None:
+        if caps and weights is not None:
             request = {**request, "weights": {**request["weights"], "capped": largest}}
+        request = individual.told(request, weights)
         with caps.lock:
             caps.check(event, weights, largest)
+            individual.check(event, weights)
             self._account.debit(event, request)
             caps.debit(event, weights, largest)
+            individual.debit(event, weights)
+
+    def _admitted(
+        self, look: Look, price: Callable[[RowWeights | None], PricedEvent]
+    ) -> tuple[Look, PricedEvent]:
+        """Who takes part in a request, and what it costs: some have lost all they may."""
+        weights, event = self._core.individual.admit(look.weights, price)
+        return replace(look, weights=weights), event
 
     def _candidates(self, candidates: Sequence[Score], look: Look) -> AskedScores:
         """Candidates that are to be scored; refused by public facts."""
