@@ -1,7 +1,7 @@
 """How good predictions are, each score with its direction, for many weightings of the rows."""
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -23,6 +23,16 @@ class ClassPredictions:
     probabilities: NDArray[np.float64] | None
     positive: int | None
 
+    def take(self, places: NDArray[np.bool_]) -> "ClassPredictions":
+        """Some of the rows."""
+        return replace(
+            self,
+            truth=self.truth[places],
+            predicted=self.predicted[places],
+            scores=self.scores[places],
+            probabilities=None if self.probabilities is None else self.probabilities[places],
+        )
+
 
 @dataclass(frozen=True, eq=False)
 class NumberPredictions:
@@ -30,6 +40,10 @@ class NumberPredictions:
 
     truth: NDArray[np.float64]
     predicted: NDArray[np.float64]
+
+    def take(self, places: NDArray[np.bool_]) -> "NumberPredictions":
+        """Some of the rows."""
+        return NumberPredictions(self.truth[places], self.predicted[places])
 
 
 def class_scores(made: ClassPredictions, weights: Weights) -> dict[str, Values]:

@@ -1,6 +1,6 @@
 """The readers' task: train on synthetic rows, test on real ones; beside it, train on real rows."""
 
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -68,11 +68,35 @@ class Task:
         return next(found)
 
 
+Scored = dict[tuple[str, str], list[dict[str, Values]]]
+"""By model and what it was trained on: each trial's scores, and their resampled values."""
+
+
 def judge(tables: Tables, target: Target, trials: Sequence[Trial]) -> Task:
     """Scores over all trials."""
+    scores, scored = scores_of(tables, target, trials)
+    positive = None if target.positive is None else target.classes[target.positive]
+    together = all(trial.twins_together for trial in trials)
+    sides = {side for _, side in trials[0].predictions}
+    notes = tuple(_notes(tables, target, sides, together=together))
+    return Task(
+        target.name,
+        target.task,
+        positive,
+        tuple(scores),
+        kept=tuple(_kept(scored, BASELINE[bool(target.classes)])),
+        seen=tables.test is None,
+        notes=notes,
+    )
+
+
+def scores_of(
+    tables: Tables, target: Target, trials: Sequence[Trial]
+) -> tuple[list[TaskScores], Scored]:
+    """Each model's scores and, on the same rows, what synthetic rows lack; and single trials'."""
     first = trials[0]
     scores: list[TaskScores] = []
-    scored: dict[tuple[str, str], list[dict[str, Values]]] = {}
+    scored: Scored = {}
     for model, trained_on in first.predictions:
         read = _read(tables, trained_on, trials)
         runs = [trial.predictions[model, trained_on] for trial in trials]
@@ -89,19 +113,7 @@ def judge(tables: Tables, target: Target, trials: Sequence[Trial]) -> Task:
             values |= _pooled([{_DELTA_MSE: trial.delta_mse[model]} for trial in trials])
         scores.append(TaskScores(model, trained_on, _results(values, read, runs[0])))
     scores.extend(_gaps(_read(tables, GAP, trials), first, scored))
-    positive = None if target.positive is None else target.classes[target.positive]
-    together = all(trial.twins_together for trial in trials)
-    sides = {side for _, side in first.predictions}
-    notes = tuple(_notes(tables, target, sides, together=together))
-    return Task(
-        target.name,
-        target.task,
-        positive,
-        tuple(scores),
-        kept=tuple(_kept(scored, BASELINE[bool(target.classes)])),
-        seen=tables.test is None,
-        notes=notes,
-    )
+    return scores, scored
 
 
 def _scored(made: Predictions | str, weights: Weights) -> dict[str, Values]:
@@ -132,9 +144,7 @@ def _results(values: dict[str, Values], read: str, made: Predictions | str) -> t
     return tuple(results)
 
 
-def _gaps(
-    read: str, first: Trial, scored: Mapping[tuple[str, str], list[dict[str, Values]]]
-) -> Iterator[TaskScores]:
+def _gaps(read: str, first: Trial, scored: Scored) -> Iterator[TaskScores]:
     """What a reader loses by training on synthetic rows, on the same test rows."""
     for (model, trained_on), ours in scored.items():
         theirs = scored.get((model, REAL))
@@ -144,9 +154,7 @@ def _gaps(
         yield TaskScores(model, GAP, _results(_pooled(runs), read, first.predictions[model, REAL]))
 
 
-def _kept(
-    scored: Mapping[tuple[str, str], list[dict[str, Values]]], baseline: str
-) -> Iterator[Kept]:
+def _kept(scored: Scored, baseline: str) -> Iterator[Kept]:
     """Of each model that was trained on both, what synthetic rows keep."""
     guessing = scored.get((baseline, REAL))
     for (model, trained_on), ours in scored.items():

@@ -1,7 +1,7 @@
 """Rounds of the readers' task: split, train on synthetic and real rows, predict the same rows."""
 
 from collections.abc import Collection, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -33,6 +33,8 @@ class Trial:
     """One split, and what models trained on either side of it say about its test rows."""
 
     test: Rows
+    places: NDArray[np.intp]
+    """Where its test rows stand in their table: the test table, else the real one."""
     weights: Weights
     predictions: dict[tuple[str, str], Predictions | str]
     """By model and by what it was trained on; or why there are none."""
@@ -41,11 +43,29 @@ class Trial:
     twins_together: bool = True
     """Whether rows that are alike are all tested on or all trained on."""
 
+    def among(self, chosen: NDArray[np.bool_], model: str) -> "Trial":
+        """What one model says about some of the test rows, marked in their table."""
+        here = chosen[self.places]
+        predictions = {
+            key: made if isinstance(made, str) else made.take(here)
+            for key, made in self.predictions.items()
+            if key[0] == model
+        }
+        return replace(
+            self,
+            test=self.test.take(here),
+            places=self.places[here],
+            weights=self.weights[:, here],
+            predictions=predictions,
+            delta_mse={},
+        )
+
 
 @dataclass(frozen=True, eq=False)
 class _Split:
     train: Rows
     test: Rows
+    places: NDArray[np.intp]
     own: Rows
     """A few rows more that are not tested on: what a reader has without the release."""
     whole: bool
@@ -77,12 +97,12 @@ def run_trials(  # noqa: PLR0913, PLR0917 - one per choice
         rng = np.random.default_rng(seed)
         split = _split(tables, target, inputs, persons, rng)
         if same_test and trials:
-            trial = Trial(split.test, trials[0].weights, {}, {}, split.whole)
+            weights = trials[0].weights
         else:
             resamples = _MOST_WEIGHTS // max(split.test.count, 1)
             resamples = int(np.clip(resamples, _FEWEST_RESAMPLES, RESAMPLES))
             weights = resampling(split.test.count, rng, resamples)
-            trial = Trial(split.test, weights, {}, {}, split.whole)
+        trial = Trial(split.test, split.places, weights, {}, {}, split.whole)
         for learner in learners:
             model = learner.described(classes=classes)
             tell(f"Fitting {model}, round {seed + 1} of {seeds}")
@@ -110,11 +130,11 @@ def _split(
     rng: np.random.Generator,
 ) -> _Split:
     """Real rows to train on, and rows to test on: those that were given, or some held out."""
-    known = target.known(tables.real)
+    known = np.flatnonzero(target.known(tables.real))
     real = tables.real.take(known)
     whole = True
     if tables.test is not None:
-        train, test = real, tables.test.take(target.known(tables.test))
+        train, tested, places = real, tables.test, np.flatnonzero(target.known(tables.test))
     else:
         # Alike are rows with equal inputs: with equal targets too, a model could learn that what
         # it has seen is *not* in the test rows.
@@ -123,12 +143,12 @@ def _split(
         out, whole = held_out(alike if owners is None else linked(alike, owners), rng)
         if owners is not None and not whole:
             out, _ = held_out(owners, rng)  # persons stay together, whatever else does not
-        train, test = real.take(~out), real.take(out)
-    if target.classes:
-        return _Split(train, test, test.take(np.zeros(0, np.intp)), whole)
-    order = rng.permutation(test.count)
-    own = min(OWN_ROWS, int(_OWN_SHARE * test.count))
-    return _Split(train, test.take(order[own:]), test.take(order[:own]), whole)
+        train, tested, places = real.take(~out), tables.real, known[out]
+    own = places[:0]
+    if not target.classes:
+        places = places[rng.permutation(len(places))]
+        own, places = np.split(places, [min(OWN_ROWS, int(_OWN_SHARE * len(places)))])
+    return _Split(train, tested.take(places), places, tested.take(own), whole)
 
 
 @dataclass(frozen=True)

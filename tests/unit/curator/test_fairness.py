@@ -191,7 +191,7 @@ def trial_of(groups, truth, predicted, seed=0, *, classes=None):
     beliefs = np.eye(classes)[predicted]
     made = ClassPredictions(truth, predicted, beliefs, beliefs, None)
     weights = resampling(len(truth), np.random.default_rng(seed), 60)
-    return Trial(rows_of(g=groups), weights, {(MODEL, SYNTHETIC): made}, {})
+    return Trial(rows_of(g=groups), np.arange(len(groups)), weights, {(MODEL, SYNTHETIC): made}, {})
 
 
 def gaps_of(*trials, names=("g",)):
@@ -273,7 +273,7 @@ def test_groups_may_be_made_by_several_columns():
     predicted = a ^ b
     trial = trial_of(a, predicted, predicted)
     rows = rows_of(a=a, b=b)
-    both = Trial(rows, trial.weights, trial.predictions, {})
+    both = Trial(rows, trial.places, trial.weights, trial.predictions, {})
     assert gaps_of(both, names=("a", "b")).parity.value == 1
     assert gaps_of(both, names=("a",)).parity.value == 0
     assert gaps_of(both, names=("a", "b")).groups == "a, b"
