@@ -15,7 +15,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from understudy.curator.cells import Cells
-from understudy.curator.cohort import DECILES, FEWEST, Cohort
+from understudy.curator.cohort import FEWEST, Cohort
+from understudy.curator.deciles import DECILES
 from understudy.curator.marginal_attack import (
     KnownMarginal,
     Published,

@@ -11,13 +11,12 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from understudy.curator.deciles import Tenths, deciles_by_distance
 from understudy.curator.persons import Persons
-from understudy.curator.space import Space, outlier_scores
-from understudy.curator.tables import Rows, Tables, row_keys
+from understudy.curator.tables import Tables, joined, row_keys
 
 FEWEST = 20
 """Fewer members or non-members than this say nothing."""
-DECILES = 10
 _FEW_ALONE = 0.5
 _MOST_KNOWN = 10_000
 """So many rows of the reference say how far others stand out."""
@@ -34,7 +33,7 @@ class Cohort:
     """Real rows that are not attacked."""
     non_members: Places
     reference: Places
-    deciles: NDArray[np.int64]
+    deciles: Tenths
     """How far each member and then each non-member stands out: 1 the least … 10 the most."""
 
     @property
@@ -73,9 +72,10 @@ def choose(
     reference = reference[stranger[reference]]
     if min(len(members), len(non_members), len(reference)) < FEWEST:
         return _too_few(usable, stranger)
-    attacked = [tables.real.take(members), tables.test.take(non_members)]
+    attacked = joined([tables.real.take(members), tables.test.take(non_members)])
     guide = tables.test.take(reference)
-    return Cohort(members, rest, non_members, reference, _deciles(tables, guide, attacked, rng))
+    standing_out = deciles_by_distance(tables, guide, attacked, _MOST_KNOWN, rng)
+    return Cohort(members, rest, non_members, reference, standing_out)
 
 
 def _too_few(
@@ -99,15 +99,3 @@ def _attacked(
     candidates = rng.permutation(np.flatnonzero(chosen & lone))
     _, first = np.unique(owners[candidates], return_index=True)
     return candidates[np.sort(first)][:most], np.flatnonzero(~chosen)
-
-
-def _deciles(
-    tables: Tables, reference: Rows, attacked: list[Rows], rng: np.random.Generator
-) -> NDArray[np.int64]:
-    """Deciles of how far rows stand out from the reference, with edges where it has them."""
-    space = Space.of(tables, reference)
-    known = space.points(reference)
-    known = known[rng.permutation(len(known))[:_MOST_KNOWN]]
-    edges = np.quantile(outlier_scores(known), np.arange(1, DECILES) / DECILES)
-    scores = [outlier_scores(known, space.points(rows)) for rows in attacked]
-    return np.searchsorted(edges, np.concatenate(scores)).astype(np.int64) + 1

@@ -17,12 +17,13 @@ from understudy.curator.cohort import FEWEST, choose
 from understudy.curator.disclosure import Disclosure
 from understudy.curator.fairness import GroupGaps, IndependenceTest
 from understudy.curator.fidelity import Fidelity
+from understudy.curator.group_task import GroupTask
 from understudy.curator.models import Learner
 from understudy.curator.records import RecordLosses
 from understudy.curator.result import CONFIDENCE, Result
 from understudy.curator.second_opinion import anonymeter_risks, check_anonymeter
 from understudy.curator.subject import Promise, Subject, read_subject, released
-from understudy.curator.tables import REAL, SYNTHETIC, TEST, Tell
+from understudy.curator.tables import Tell
 from understudy.curator.target import Target
 from understudy.curator.task import Task
 from understudy.curator.trials import run_trials
@@ -158,7 +159,9 @@ def evaluate(  # noqa: PLR0913 - one per choice
         disclosure=disclosure.judge(tables, rng, tell),
         second_opinion=_second_opinion(subject, aim, anonymeter, rng, tell),
         notes=tuple(_notes(subject, aim, independent)),
-        records=_records(subject, rng, tell),
+        records=_records(
+            subject, None if aim is None else GroupTask(tables, aim, trials), rng, tell
+        ),
     )
 
 
@@ -193,7 +196,9 @@ def _attacks(subject: Subject, rows: int, rng: np.random.Generator, tell: Tell) 
     return Attacks(strikes, ceiling, tuple(notes), tuple(attacks.alarms(strikes, ceiling)))
 
 
-def _records(subject: Subject, rng: np.random.Generator, tell: Tell) -> RecordLosses | None:
+def _records(
+    subject: Subject, task: GroupTask | None, rng: np.random.Generator, tell: Tell
+) -> RecordLosses | None:
     release = subject.release
     if release is None or CURVE not in release.certificate.public:
         return None
@@ -203,9 +208,7 @@ def _records(subject: Subject, rng: np.random.Generator, tell: Tell) -> RecordLo
     tell("Adding up what records lost")
     encoding = Encoding(release.schema).only(names)
     codes = {side: encoding.codes(table) for side, table in subject.arrow.items()}
-    return records.judge(
-        release.certificate, encoding, codes[REAL], codes[SYNTHETIC], codes.get(TEST), rng
-    )
+    return records.judge(release.certificate, encoding, codes, subject.tables, task, rng)
 
 
 def _second_opinion(

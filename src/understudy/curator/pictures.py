@@ -13,6 +13,7 @@ from understudy.curator.attacks import (
     Attacks,
     decile,
 )
+from understudy.curator.deciles import DECILES
 from understudy.curator.fidelity import Fidelity
 from understudy.curator.pair_map import pair_map
 from understudy.curator.records import RecordLosses
@@ -75,26 +76,25 @@ def losses_by_decile(lost: RecordLosses) -> Markup | None:
     """What records lost by how rare they are, beside what all would lose who counted fully."""
     if not lost.deciles:
         return None
-    rows = [
-        DotRow(
-            f"{decile(one.decile)}, {one.rows:,} rows",
-            (
-                Dot(
-                    Mark.CIRCLE,
-                    one.median,
-                    one.median,
-                    one.largest,
-                    f"median {one.median:.3f}, largest {one.largest:.3f}",
-                ),
-                Dot(Mark.SQUARE, lost.uniform, lost.uniform, lost.uniform, f"{lost.uniform:.3f}"),
-            ),
-        )
-        for one in lost.deciles
-    ]
+    marked = (
+        (Mark.DIAMOND, "by distance:", lost.by_distance),
+        (Mark.CIRCLE, "by our score:", lost.deciles),
+    )
+    full = Dot(Mark.SQUARE, lost.uniform, lost.uniform, lost.uniform, f"{lost.uniform:.3f}")
+    rows = []
+    for place in range(1, DECILES + 1):
+        found = [
+            Dot(mark, one.mean, one.mean, one.mean, f"{words} {one.mean:.3f}")
+            for mark, words, losses in marked
+            for one in losses
+            if one.decile == place
+        ]
+        if found:
+            rows.append(DotRow(decile(place), (full, *found)))
     rules = [Rule(lost.scoring, "before")]
     rules += [] if lost.cap is None else [Rule(lost.cap, "cap")]
     about = "What records lost, as ε, by how rare their values are, with and without weights"
-    return dot_plot(rows, rules, about, "ε given the released counts: to the left is better")
+    return dot_plot(rows, rules, about, "mean ε given the released counts: to the left is better")
 
 
 def pair_distances(fidelity: Fidelity) -> Markup | None:

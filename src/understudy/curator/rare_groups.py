@@ -8,7 +8,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from understudy.curator.beforehand import Codes
+from understudy.curator.group_task import NO_TASK, GroupScores, GroupTask
 from understudy.curator.result import Direction, Result, resampled, share
+from understudy.curator.tables import REAL, SYNTHETIC
 from understudy.curator.weighted import Weights, resampling
 from understudy.encode import Encoding
 from understudy.privacy.weights import RowWeights
@@ -28,6 +30,8 @@ class RareGroup:
     columns: Result
     """The mean distance of its columns from their real distribution."""
     pairs: Result
+    task: GroupScores
+    """What readers' models make of it."""
 
 
 def weighed_rows(weights: RowWeights, codes: Codes) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
@@ -39,19 +43,19 @@ def rare_groups(  # noqa: PLR0913, PLR0917 - what is compared
     weights: RowWeights,
     limit: int,
     encoding: Encoding,
-    real: Codes,
-    synthetic: Codes,
+    codes: Mapping[str, Codes],
+    task: GroupTask | None,
     rng: np.random.Generator,
 ) -> list[RareGroup]:
-    """Rows beyond the threshold, and the others: how well each are kept."""
-    beyond = [weighed_rows(weights, codes)[0] > limit for codes in (real, synthetic)]
+    """Rows beyond the threshold, and the others: how well each are kept, and predicted."""
+    beyond = {side: weighed_rows(weights, rows)[0] > limit for side, rows in codes.items()}
     sizes = {name: encoding.domain.sizes[name] for name in weights.columns}
     found = []
     for rows, is_rare in (("protected", True), ("all others", False)):
-        here = [side == is_rare for side in beyond]
+        here = [beyond[side] == is_rare for side in (REAL, SYNTHETIC)]
         part = [
-            {name: codes[name][among] for name in sizes}
-            for codes, among in zip((real, synthetic), here, strict=True)
+            {name: codes[side][name][among] for name in sizes}
+            for side, among in zip((REAL, SYNTHETIC), here, strict=True)
         ]
         counts = [int(among.sum()) for among in here]
         shares = [
@@ -62,7 +66,7 @@ def rare_groups(  # noqa: PLR0913, PLR0917 - what is compared
                 Direction.NONE,
                 f"{len(among):,} {side} rows",
             )
-            for side, count, among in zip(("real", "synthetic"), counts, here, strict=True)
+            for side, count, among in zip((REAL, SYNTHETIC), counts, here, strict=True)
         ]
         drawn = [resampling(count, rng, _RESAMPLES) for count in counts]
         read = f"{counts[0]:,} real and {counts[1]:,} synthetic rows"
@@ -70,7 +74,8 @@ def rare_groups(  # noqa: PLR0913, PLR0917 - what is compared
             _distance(f"mean distance of {what}, {rows}", part, drawn, cliques, sizes, read)
             for what, cliques in _cliques(list(sizes), rng).items()
         ]
-        found.append(RareGroup(rows, shares[0], shares[1], distances[0], distances[1]))
+        told = NO_TASK if task is None else task.among(beyond[task.side] == is_rare)
+        found.append(RareGroup(rows, shares[0], shares[1], distances[0], distances[1], told))
     return found
 
 

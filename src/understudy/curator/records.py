@@ -6,6 +6,7 @@ in which the record was itself. What it loses before anybody knows these counts 
 few records, by drawing counts anew (docs/proofs/weights.md).
 """
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from fractions import Fraction
 
@@ -13,9 +14,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from understudy.curator.beforehand import Codes, Estimator, Numbers, estimator_of
-from understudy.curator.cohort import DECILES
+from understudy.curator.decile_losses import DecileLoss, by_decile
+from understudy.curator.deciles import DECILES, Tenths, deciles, deciles_by_distance
+from understudy.curator.group_task import GroupTask
 from understudy.curator.rare_groups import RareGroup, rare_groups, weighed_rows
 from understudy.curator.result import Direction, Result, share
+from understudy.curator.tables import REAL, TEST, Tables
 from understudy.encode import Encoding
 from understudy.privacy.budget import epsilon_of_divergence, epsilon_of_rho
 from understudy.privacy.caps import cost_for
@@ -29,19 +33,8 @@ from understudy.select.risk import weights_told
 _SAMPLED = 2
 """So many records of some deciles have their loss estimated."""
 _SAMPLED_DECILES = (1, 5, 10)
-
-
-@dataclass(frozen=True)
-class DecileLoss:
-    """What records lost that are about as rare."""
-
-    decile: int
-    """1 the most common values … 10 the rarest."""
-    rows: int
-    median: float
-    largest: float
-    lighter: float
-    """The share of them that counts less than others."""
+_MOST_PLACED = 5000
+"""So many records are placed by their distance to the nearest of as many others."""
 
 
 @dataclass(frozen=True)
@@ -69,6 +62,11 @@ class RecordLosses:
     within_cap: Result | None
     """The share of protected records that kept within the cap."""
     deciles: tuple[DecileLoss, ...]
+    """By the release's own score of how rare values are."""
+    by_distance: tuple[DecileLoss, ...]
+    """By how far records are from the nearest of others, which no score of ours goes into."""
+    far_lighter: Result
+    """Of the farthest tenth, the share that counts less."""
     sampled: tuple[SampledLoss, ...]
     groups: tuple[RareGroup, ...]
     notes: tuple[str, ...] = ()
@@ -106,16 +104,20 @@ class Paid:
 def judge(  # noqa: PLR0913, PLR0917 - what is compared
     certificate: Certificate,
     encoding: Encoding,
-    real: Codes,
-    synthetic: Codes,
-    test: Codes | None,
+    codes: Mapping[str, Codes],
+    tables: Tables,
+    task: GroupTask | None,
     rng: np.random.Generator,
 ) -> RecordLosses | None:
-    """What real rows lost; None where everybody counts fully."""
+    """What real rows lost; None where everybody counts fully.
+
+    `codes` and `tables` are the same rows, in the release's own cells and as they are compared.
+    """
     curve = certificate.public.get(CURVE)
     if curve is None:
         return None
     weights = weights_told(curve)
+    real, test = codes[REAL], codes.get(TEST)
     paid, notes = Paid(certificate), []
     scores, own = weighed_rows(weights, real)
     losses = {weight: paid.epsilon(paid.cost(int(weight))) for weight in np.unique(own)}
@@ -128,7 +130,7 @@ def judge(  # noqa: PLR0913, PLR0917 - what is compared
         notes.append("Deciles end where half of the real rows say; the other half is told.")
     else:
         edges_from = weighed_rows(weights, test)[0]
-    deciles = _deciles(scores, edges_from)
+    tenths = deciles(scores, edges_from)
     told = ~guide
     # Scores of those that a condition names are moved up, which says nothing of how rare they are.
     limit = round(curve["threshold"] * STEPS_PER_NAT)
@@ -140,7 +142,8 @@ def judge(  # noqa: PLR0913, PLR0917 - what is compared
         notes.append(estimator)
         sampled: tuple[SampledLoss, ...] = ()
     else:
-        sampled = tuple(_sample(estimator, real, deciles, told, rng))
+        sampled = tuple(_sample(estimator, real, tenths, told, rng))
+    by_distance, far_lighter = _by_distance(tables, guide, lost, light, rng)
     return RecordLosses(
         uniform=paid.epsilon(paid.cost(UNIT)),
         scoring=paid.epsilon(paid.cost(UNIT, weighted=False)),
@@ -149,9 +152,11 @@ def judge(  # noqa: PLR0913, PLR0917 - what is compared
         median=float(np.median(lost)) if len(lost) else 0.0,
         gini=gini(lost),
         within_cap=None if cap is None else _within(lost[scores > limit], cap),
-        deciles=tuple(_by_decile(deciles[told], lost[told], light[told])),
+        deciles=by_decile(tenths[told], lost[told], light[told]),
+        by_distance=by_distance,
+        far_lighter=far_lighter,
         sampled=sampled,
-        groups=tuple(rare_groups(weights, limit, encoding, real, synthetic, rng)),
+        groups=tuple(rare_groups(weights, limit, encoding, codes, task, rng)),
         notes=tuple(notes),
     )
 
@@ -172,44 +177,36 @@ def gini(numbers: Numbers) -> float:
 def _sample(
     estimator: Estimator,
     real: Codes,
-    deciles: NDArray[np.int64],
+    tenths: Tenths,
     told: NDArray[np.bool_],
     rng: np.random.Generator,
 ) -> list[SampledLoss]:
     found = []
     for decile in _SAMPLED_DECILES:
-        places = np.flatnonzero(told & (deciles == decile))
+        places = np.flatnonzero(told & (tenths == decile))
         for place in rng.permutation(places)[:_SAMPLED]:
             row = {name: int(real[name][place]) for name in estimator.counts}
             found.append(SampledLoss(decile, *estimator.losses(row, rng)))
     return found
 
 
-def _deciles(scores: NDArray[np.int64], guide: NDArray[np.int64]) -> NDArray[np.int64]:
-    if not len(guide):
-        return np.ones(len(scores), np.int64)
-    edges = np.quantile(guide, np.arange(1, DECILES) / DECILES)
-    return np.searchsorted(edges, scores).astype(np.int64) + 1
-
-
-def _by_decile(
-    deciles: NDArray[np.int64], lost: Numbers, light: NDArray[np.bool_]
-) -> list[DecileLoss]:
-    found = []
-    for decile in range(1, DECILES + 1):
-        here = deciles == decile
-        if here.any():
-            own = lost[here]
-            found.append(
-                DecileLoss(
-                    decile,
-                    int(here.sum()),
-                    float(np.median(own)),
-                    float(own.max()),
-                    float(light[here].mean()),
-                )
-            )
-    return found
+def _by_distance(
+    tables: Tables,
+    guide: NDArray[np.bool_],
+    lost: Numbers,
+    light: NDArray[np.bool_],
+    rng: np.random.Generator,
+) -> tuple[tuple[DecileLoss, ...], Result]:
+    """Losses by how far real rows are from others, and who of the farthest counts less."""
+    others = tables.real.take(guide) if tables.test is None else tables.test
+    placed = rng.permutation(np.flatnonzero(~guide))[:_MOST_PLACED]
+    far = deciles_by_distance(tables, others, tables.real.take(placed), _MOST_PLACED, rng)
+    farthest = light[placed][far == DECILES]
+    known = min(others.count, _MOST_PLACED)
+    read = f"{len(far):,} real rows, by their distance to the nearest of {known:,} others"
+    name = "records of the farthest tenth that count less"
+    lighter = share(name, int(farthest.sum()), len(farthest), Direction.HIGHER, read)
+    return by_decile(far, lost[placed], light[placed]), lighter
 
 
 def _within(lost: Numbers, cap: float) -> Result:

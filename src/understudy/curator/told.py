@@ -3,10 +3,7 @@
 Once for all: a console prints them, a page of HTML shows them.
 """
 
-from collections.abc import Callable, Iterable, Sequence
-from typing import Protocol, TypeVar
-
-from markupsafe import Markup
+from collections.abc import Sequence
 
 from understudy.curator import pictures
 from understudy.curator.attacks import (
@@ -34,37 +31,15 @@ from understudy.curator.disclosure import Disclosure
 from understudy.curator.evaluation import Evaluation
 from understudy.curator.fairness import GroupGaps, IndependenceTest
 from understudy.curator.fidelity import Fidelity
-from understudy.curator.records import RecordLosses
+from understudy.curator.page import Page
 from understudy.curator.result import CONFIDENCE, Direction
 from understudy.curator.tables import REAL, SYNTHETIC
 from understudy.curator.task import GAP, Task
+from understudy.curator.told_records import show_records
 from understudy.curator.verdict import task_verdict, verdicts
 from understudy.report.words import shortened
 
 _FEW_TELLING = 0.5
-
-_Of = TypeVar("_Of")
-
-
-class Page(Protocol):
-    """Where it is told."""
-
-    def head(self, text: str) -> None:
-        """A heading."""
-
-    def say(self, text: str) -> None:
-        """A sentence."""
-
-    def warn(self, text: str) -> None:
-        """A sentence that nobody may miss."""
-
-    def table(
-        self, columns: Sequence[str], rows: Iterable[Sequence[Cell]], decimals: int = 3
-    ) -> None:
-        """Results with their intervals; why some have no value is said below."""
-
-    def picture(self, draw: Callable[[_Of], Markup | None], of: _Of, caption: str) -> None:
-        """A picture of something, where pictures can be seen."""
 
 
 def tell_evaluation(evaluation: Evaluation, page: Page) -> None:
@@ -85,7 +60,7 @@ def tell_evaluation(evaluation: Evaluation, page: Page) -> None:
     _show_independence(page, evaluation.independence)
     _show_gaps(page, evaluation.gaps)
     if evaluation.records is not None:
-        _show_records(page, evaluation.records)
+        show_records(page, evaluation.records)
     _show_attacks(page, evaluation.attacks)
     if evaluation.second_opinion:
         page.head("A second opinion on attacks")
@@ -198,62 +173,6 @@ def _show_gaps(page: Page, gaps: Sequence[GroupGaps]) -> None:
         [(gap.groups, f"{gap.model}, {gap.trained_on}", gap.parity, gap.odds) for gap in gaps],
     )
     page.say("Gaps: the largest difference between two groups' rates.")
-
-
-def _show_records(page: Page, lost: RecordLosses) -> None:
-    page.head("What each record lost, where rare ones count less")
-    page.say(
-        "As ε, given the released counts. That is no promise to anybody: the promise is in the "
-        "certificate. A record's loss tells about its values, so none of this may be published."
-    )
-    page.picture(
-        pictures.losses_by_decile,
-        lost,
-        "Circle: the median of a decile, its line up to the largest; square: if all counted "
-        "fully. Decile 10 holds the rarest values. Dashed: what everybody had lost before "
-        "anybody could count less, and the cap. The further left the better.",
-    )
-    page.table(
-        ("rows as rare as", "rows", "median ε ↓", "largest ε ↓", "if all counted fully", "lighter"),
-        [
-            (
-                decile(one.decile),
-                f"{one.rows:,}",
-                number(one.median),
-                number(one.largest),
-                number(lost.uniform),
-                f"{one.lighter:.0%}",
-            )
-            for one in lost.deciles
-        ],
-    )
-    page.say(
-        f"Of all real rows: median {number(lost.median)}, largest {number(lost.largest)}, "
-        f"unevenness (Gini) {number(lost.gini)}. Everybody had lost {number(lost.scoring)} before "
-        f"anybody could count less; if all counted fully, all would lose {number(lost.uniform)}."
-    )
-    if lost.within_cap is not None and lost.cap is not None:
-        page.say(
-            f"Within the cap of {lost.cap:g}: {as_text(lost.within_cap)} of those protected ↑."
-        )
-    if lost.sampled:
-        page.say(
-            "Single records: given the released counts, and before these were known (estimated)"
-        )
-        page.table(
-            ("a record of", "given the counts ↓", "beforehand ↓"),
-            [
-                (decile(one.decile), number(one.given_counts), number(one.beforehand))
-                for one in lost.sampled
-            ],
-        )
-    page.say("What protection costs: how well rows beyond the threshold are kept, and the others")
-    page.table(
-        ("rows", "of the real", "of the synthetic", "distance, columns ↓", "distance, pairs ↓"),
-        [(one.rows, one.real, one.synthetic, one.columns, one.pairs) for one in lost.groups],
-    )
-    for note in lost.notes:
-        page.say(note)
 
 
 def _show_attacks(page: Page, attacks: Attacks) -> None:

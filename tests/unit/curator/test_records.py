@@ -9,6 +9,7 @@ import pytest
 from scipy.stats import norm
 
 from understudy.column import Column, Kind
+from understudy.curator.align import align
 from understudy.curator.beforehand import beforehand, estimator_of, gaussian_delta
 from understudy.curator.evaluation import Learner, evaluate
 from understudy.curator.evaluation_page import evaluation_page
@@ -145,14 +146,23 @@ def capped():
     return released(protect_outliers=True, outlier_epsilon=2.5)
 
 
-def losses(release, test=TEST, real=REAL):
+def losses(release, test=TEST, real=REAL, synthetic=None):
+    synthetic = release.table if synthetic is None else synthetic
+    stored = {"real": real, "synthetic": synthetic} | ({} if test is None else {"test": test})
     encoding = Encoding(release.schema)
-    codes = [None if t is None else encoding.codes(t) for t in (real, release.table, test)]
-    return judged_records(release.certificate, encoding, *codes, np.random.default_rng(0))
+    codes = {side: encoding.codes(table) for side, table in stored.items()}
+    tables = align(real, synthetic, test, schema=release.schema)
+    rng = np.random.default_rng(0)
+    return judged_records(release.certificate, encoding, codes, tables, None, rng)
 
 
-def test_losses_are_those_of_the_entries(capped):
-    lost, certificate = losses(capped), capped.certificate
+@pytest.fixture(scope="module")
+def lost(capped):
+    return losses(capped)
+
+
+def test_losses_are_those_of_the_entries(capped, lost):
+    certificate = capped.certificate
     paid = Paid(certificate)
     assert paid.cost(UNIT) == certificate.spent
     assert lost.uniform == pytest.approx(epsilon_of_rho(certificate.spent, 1e-6))
@@ -168,8 +178,7 @@ def test_losses_are_those_of_the_entries(capped):
     assert lost.scoring < given <= 2.5 * (1 + 1e-6)
 
 
-def test_nobody_loses_more_than_without_weights_and_the_light_lose_less(capped):
-    lost = losses(capped)
+def test_nobody_loses_more_than_without_weights_and_the_light_lose_less(lost):
     assert len(lost.deciles) >= 5
     for one in lost.deciles:
         assert one.largest <= lost.uniform
@@ -179,16 +188,25 @@ def test_nobody_loses_more_than_without_weights_and_the_light_lose_less(capped):
     assert lost.deciles[-1].lighter > 0.9
 
 
-def test_where_deciles_end_is_read_off_other_rows(capped):
-    lost = losses(capped)
+def test_where_deciles_end_is_read_off_other_rows(capped, lost):
     assert sum(one.rows for one in lost.deciles) == REAL.num_rows
     alone = losses(capped, test=None)
     assert sum(one.rows for one in alone.deciles) == REAL.num_rows // 2
     assert any("half of the real rows" in note for note in alone.notes)
+    assert sum(one.rows for one in lost.by_distance) == REAL.num_rows
+    assert sum(one.rows for one in alone.by_distance) == REAL.num_rows // 2
 
 
-def test_losses_beforehand_lie_between_the_cap_and_everything(capped):
-    lost = losses(capped)
+def test_by_distance_too_the_rarest_lose_less(lost):
+    first, last = lost.by_distance[0], lost.by_distance[-1]
+    assert (first.decile, last.decile) == (1, 10)
+    assert first.median == lost.uniform
+    assert last.mean < 0.9 * lost.uniform
+    assert last.mean < first.mean
+    assert lost.far_lighter.value == last.lighter > first.lighter
+
+
+def test_losses_beforehand_lie_between_the_cap_and_everything(lost):
     assert {one.decile for one in lost.sampled} <= {1, 5, 10}
     assert len(lost.sampled) >= 3
     for one in lost.sampled:
@@ -239,23 +257,23 @@ def test_releases_in_which_all_count_fully_say_nothing():
     assert losses(released()) is None
 
 
-def test_what_protection_costs_the_rare_is_told_beside_the_others(capped):
-    rare, others = losses(capped).groups
+def test_what_protection_costs_the_rare_is_told_beside_the_others(capped, lost):
+    rare, others = lost.groups
     assert rare.rows == "protected"
     assert rare.real.value + others.real.value == pytest.approx(1)
     for group in (rare, others):
         assert group.columns.low <= group.columns.value <= group.columns.high
-    copy = Encoding(capped.schema).codes(REAL)
-    same = judged_records(
-        capped.certificate, Encoding(capped.schema), copy, copy, copy, np.random.default_rng(0)
-    )
+    same = losses(capped, synthetic=REAL)
     assert all(group.columns.value == group.pairs.value == 0 for group in same.groups)
+    assert "no target was named" in rare.task.gap.note
 
 
 def test_no_rows_are_absorbed(capped):
     lost = losses(capped, real=REAL.slice(0, 0), test=None)
     assert lost.deciles == lost.sampled == ()
     assert lost.median == lost.largest == 0
+    assert lost.by_distance == ()
+    assert lost.far_lighter.note == "there are no rows to count"
     assert all(group.columns.value is None for group in lost.groups)
 
 
@@ -277,6 +295,8 @@ def test_losses_are_on_the_page_with_their_picture_and_in_its_twin(evaluation, c
     assert "What each record lost" in page
     assert "by how rare their values are, with and without weights" in page
     assert "What protection costs" in page
+    assert "ROC-AUC ↑ of logistic regression" in page
+    assert sum(group.task.rows for group in evaluation.records.groups) == 300
     assert "no promise to anybody" in page
     content = json.loads(json.dumps(evaluation.to_json()))
     assert content["internal"] is True
