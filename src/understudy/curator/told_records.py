@@ -28,7 +28,7 @@ def show_records(page: Page, lost: RecordLosses) -> None:
     )
     page.say("By our score, which weights go by")
     _show_deciles(page, "rows as rare as", lost.deciles, lost.uniform)
-    page.say("By distance to the nearest rows (the mean of ten, as for the attacks below)")
+    page.say("By mean distance to the ten nearest rows of others, as attacks are judged")
     _show_deciles(page, "rows as far off as", lost.by_distance, lost.uniform)
     page.say(
         f"Of the tenth that is farthest from others, {as_text(lost.far_lighter)} count less ↑. "
