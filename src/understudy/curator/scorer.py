@@ -28,7 +28,7 @@ def scorer_quality(
     """Compare a score with outlier scores of the same rows."""
     read = f"{len(scores):,} rows"
     names = ("Spearman correlation with outlier scores", "recall of the top decile")
-    top = [_top(values) for values in (scores, outliers)]
+    top = [top_tenth(values) for values in (scores, outliers)]
     if not top[1].any() or np.ptp(scores) == 0:
         why = "too few rows for a top decile, or all score the same"
         nothing = [absent(name, Direction.HIGHER, read, why) for name in names]
@@ -48,8 +48,8 @@ def scorer_quality(
     )
 
 
-def _top(values: NDArray[np.float64]) -> NDArray[np.bool_]:
-    """The highest tenth; ties are cut by place."""
+def top_tenth(values: NDArray[np.float64]) -> NDArray[np.bool_]:
+    """Which are the highest tenth; ties are cut by place."""
     chosen = np.zeros(len(values), bool)
     chosen[np.argsort(-values, kind="stable")[: int(TOP * len(values))]] = True
     return chosen

@@ -27,6 +27,7 @@ from understudy.experiments.reps.metrics import (
     matched_overall,
     matched_top,
     overall,
+    rare_utility,
     recall,
     top,
     top_to_median,
@@ -42,6 +43,7 @@ _METRICS: tuple[tuple[str, Metric], ...] = (
     ("Top-10% Adv", top),
     ("Top/Med", top_to_median),
 )
+_PROTECTING = (UNIFORM, RELEASED, REMOVAL)
 _BOUNDS = ("most_to_median", "gini", "lighter", "top_lighter", "top_epsilon")
 
 
@@ -69,6 +71,8 @@ def document(  # noqa: PLR0913 - the last four by name
             scorer=_scorer(found, tables, epsilons),
             bounds=_bounds(found, tables, epsilons),
             injected=_injected(found, epsilons),
+            rarest=_rarest(found, tables, epsilons),
+            rarest_less=_rarest_less(found, tables),
             targeting=_targeting(found, tables),
             watched=f"{MOST_WATCHED:,}",
             push=", ".join(f"{by:g}" for by in PUSH),
@@ -185,6 +189,52 @@ def _injected(found: Found, epsilons: Sequence[float]) -> str:
         for arm in (REPS, RELEASED, RANDOM, REMOVAL)
     ]
     return table(["method", *(f"ε = {epsilon:g}" for epsilon in epsilons)], rows)
+
+
+def _rarest(found: Found, tables: Sequence[Table], epsilons: Sequence[float]) -> str:
+    rows = [
+        [
+            one.name,
+            f"{epsilon:g}",
+            *(
+                _shown_rare(found, one, arm, epsilon, metric)
+                for arm in _PROTECTING
+                for metric in (utility, rare_utility)
+            ),
+        ]
+        for one in tables
+        for epsilon in epsilons
+    ]
+    head = [f"{arm.short}: {which}" for arm in _PROTECTING for which in ("all", "rarest tenth")]
+    return table(["table", "ε", *head], rows)
+
+
+def _shown_rare(found: Found, one: Table, arm: Arm, epsilon: float, metric: Metric) -> str:
+    """A mean, and of how many repetitions where some have one class only."""
+    there = found.mean(one.name, arm, epsilon, utility)
+    mean = found.mean(one.name, arm, epsilon, metric)
+    if there is None:
+        return ""
+    if mean is None:
+        return "one class only"
+    few = f" ({mean.repetitions} of {there.repetitions})"
+    return shown(mean) + (few if mean.repetitions < there.repetitions else "")
+
+
+def _rarest_less(found: Found, tables: Sequence[Table]) -> str:
+    rows = [
+        [
+            one.name,
+            f"{arm.short} − {UNIFORM.short}",
+            *(
+                shown(found.difference(one.name, arm, UNIFORM, metric))
+                for metric in (utility, rare_utility)
+            ),
+        ]
+        for one in tables
+        for arm in _PROTECTING[1:]
+    ]
+    return table(["table", "", "TSTR, all", "TSTR, rarest tenth"], rows)
 
 
 def _targeting(found: Found, tables: Sequence[Table]) -> str:

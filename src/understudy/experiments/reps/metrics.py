@@ -10,6 +10,11 @@ def utility(outcome: Outcome) -> float:
     return outcome.tstr
 
 
+def rare_utility(outcome: Outcome) -> float:
+    """The same on the rarest tenth of the test rows."""
+    return outcome.rare_tstr
+
+
 def overall(outcome: Outcome) -> float:
     """The paper's MIA Adv: by distance, of all members."""
     return outcome.distance.overall

@@ -7,6 +7,7 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
+from understudy.curator.scorer import top_tenth
 from understudy.curator.space import Points, outlier_scores
 from understudy.experiments.reps.rows import Rows, count_of, taken
 from understudy.experiments.reps.tables import Table, table_named
@@ -61,9 +62,12 @@ class Split:
     @property
     def top(self) -> NDArray[np.bool_]:
         """The tenth of the watched members that stands out most."""
-        chosen = np.zeros(len(self.watched), bool)
-        chosen[np.argsort(-self.outlying, kind="stable")[: len(chosen) // 10]] = True
-        return chosen
+        return top_tenth(self.outlying)
+
+    @cached_property
+    def rarest(self) -> NDArray[np.bool_]:
+        """The tenth of the test rows that stands out most among all rows learned from."""
+        return top_tenth(outlier_scores(self.points(self.train), self.points(self.test)))
 
 
 @lru_cache(maxsize=6)

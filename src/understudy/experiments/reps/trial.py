@@ -1,11 +1,13 @@
 """One trial: rows of an arm, a model trained on them, attacks, and what records lost."""
 
+import math
 from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
 
 from understudy.curator.reps_advantage import RepsAdvantage, reps_distance, reps_domias
+from understudy.curator.scorer import top_tenth
 from understudy.curator.signed_ranks import rank_correlation
 from understudy.experiments.reps.arms import NOBODY, REPS, UNIFORM, arm_named
 from understudy.experiments.reps.made import GAMMAS, Made, made
@@ -14,7 +16,7 @@ from understudy.experiments.reps.records import Losses, losses
 from understudy.experiments.reps.rows import taken
 from understudy.experiments.reps.split import Split, split_of
 from understudy.experiments.reps.tables import RARE, SIM
-from understudy.experiments.reps.task import tstr
+from understudy.experiments.reps.task import auroc, likely, tstr
 from understudy.privacy.weights import UNIT
 
 
@@ -46,6 +48,8 @@ class Outcome:
     cell: Cell
     tstr: float
     """AUROC of logistic regression; not a number for the control."""
+    rare_tstr: float
+    """The same on the rarest tenth of the test rows; not a number either if it has one class."""
     distance: RepsAdvantage
     """As the paper defines it, by distance."""
     domias: RepsAdvantage
@@ -75,10 +79,11 @@ def run_trial(cell: Cell, data: Path | None) -> Outcome:
     others = split.points(taken(split.test, split.others))
     reference = split.points(taken(split.test, split.reference))
     synthetic = split.points(found.rows)
-    score = float("nan") if arm is NOBODY else tstr(split.table, found.rows, split.test)
+    everyone, rarest = (math.nan, math.nan) if arm is NOBODY else _utility(split, found)
     return Outcome(
         cell,
-        score,
+        everyone,
+        rarest,
         reps_distance(members, others, synthetic),
         reps_domias(members, others, synthetic),
         matched(members, others, reference, synthetic),
@@ -99,6 +104,16 @@ def tune(cell: Cell, data: Path | None) -> Tuning:
     return Tuning(cell.table, cell.epsilon, cell.seed, scores)
 
 
+def _utility(split: Split, found: Made) -> tuple[float, float]:
+    """The AUROC of one model, on all test rows and on the rarest tenth of them."""
+    believed = likely(split.table, found.rows, split.test)
+    rarest = taken(split.test, split.rarest)
+    return (
+        auroc(split.table, believed, split.test),
+        auroc(split.table, believed[split.rarest], rarest),
+    )
+
+
 def _injected(split: Split, found: Made) -> float | None:
     if found.given is None or split.table is not SIM:
         return None
@@ -110,7 +125,5 @@ def _scorer(split: Split, found: Made) -> Scorer | None:
     if found.given is None or found.given.scores is None:
         return None
     scores = found.given.scores[split.watched].astype(np.float64)
-    own = np.zeros(len(scores), bool)
-    own[np.argsort(-scores, kind="stable")[: len(scores) // 10]] = True
     alike = rank_correlation(scores.tolist(), split.outlying.tolist())
-    return Scorer(alike, float(own[split.top].mean()))
+    return Scorer(alike, float(top_tenth(scores)[split.top].mean()))

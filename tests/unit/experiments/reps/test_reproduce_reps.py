@@ -1,6 +1,7 @@
 """The text of the results comes from trials, and says where an aim was missed."""
 
 import json
+import math
 import re
 from dataclasses import replace
 
@@ -11,7 +12,16 @@ from understudy.cli import app
 from understudy.curator.reps_advantage import RepsAdvantage
 from understudy.experiments.reps import reproduce as module
 from understudy.experiments.reps.aims import aims
-from understudy.experiments.reps.arms import ARMS, EXACT, NOBODY, NOISY, RANDOM, REPS, UNIFORM
+from understudy.experiments.reps.arms import (
+    ARMS,
+    EXACT,
+    NOBODY,
+    NOISY,
+    RANDOM,
+    REMOVAL,
+    REPS,
+    UNIFORM,
+)
 from understudy.experiments.reps.document import document
 from understudy.experiments.reps.found import Found
 from understudy.experiments.reps.matched import Matched
@@ -43,6 +53,7 @@ def outcome(cell):
     return Outcome(
         cell,
         float("nan") if cell.arm == NOBODY.name else 0.772,
+        float("nan") if cell.arm == NOBODY.name else 0.7 - 0.05 * (cell.arm == REMOVAL.name),
         advantage,
         advantage,
         Matched(jitter - 0.002, deciles),
@@ -134,6 +145,28 @@ def test_the_text_has_every_table_method_and_figure(found):
     assert line in text
 
 
+def test_what_protection_costs_the_rare_is_told_for_each_release(found):
+    text = told(found)
+    line = "| sim | 0.5 | 0.772 ± 0.000 | 0.700 ± 0.000 | 0.772 ± 0.000 | 0.700 ± 0.000 |"
+    assert f"{line} 0.772 ± 0.000 | 0.650 ± 0.000 |" in text
+    assert "| adult | released − uniform | 0.000 ± 0.000 | 0.000 ± 0.000 |" in text
+    assert "| adult | removal − uniform | 0.000 ± 0.000 | -0.050 ± 0.000 |" in text
+
+
+def test_where_the_rarest_are_of_one_class_that_is_told(found):
+    some = [
+        replace(one, rare_tstr=math.nan)
+        if one.cell.table == "credit" or (one.cell.table, one.cell.seed) == ("adult", 0)
+        else one
+        for one in found.outcomes
+    ]
+    text = told(Found(some, TUNED))
+    alone = "0.772 ± 0.000 | one class only |"
+    assert f"| credit | 1 | {' '.join([alone] * 3)}" in text
+    assert "| credit | removal − uniform | 0.000 ± 0.000 |  |" in text
+    assert "| adult | 1 | 0.772 ± 0.000 | 0.700 ± 0.000 (4 of 5) |" in text
+
+
 def test_pictures_need_no_page(found):
     for about, picture in pictures(found, TABLES, WHOLE.epsilons).values():
         assert picture.startswith('<svg xmlns="http://www.w3.org/2000/svg"')
@@ -156,6 +189,7 @@ def test_the_whole_run_is_five_seeds_at_four_epsilons():
 def test_a_trial_measures_everything(invented, small, table):
     one = run_trial(Cell(table, REPS.name, 2.0, 0, 1.0), invented)
     assert 0 <= one.tstr <= 1
+    assert 0 <= one.rare_tstr <= 1
     assert 0 <= one.scorer.recall <= 1
     assert -1 <= one.scorer.correlation <= 1
     assert (one.injected is None) == (table != SIM.name)

@@ -26,10 +26,10 @@ from understudy.experiments.reps.made import GAMMAS, Given, made
 from understudy.experiments.reps.matched import matched
 from understudy.experiments.reps.printed import EPSILONS, printed
 from understudy.experiments.reps.records import losses
-from understudy.experiments.reps.rows import count_of, to_arrow
+from understudy.experiments.reps.rows import count_of, taken, to_arrow
 from understudy.experiments.reps.split import split_of
 from understudy.experiments.reps.tables import ADULT, BREAST, RARE, SIM, TABLES, tables_in
-from understudy.experiments.reps.task import tstr
+from understudy.experiments.reps.task import auroc, tstr
 from understudy.experiments.reps.trial import Tuning
 from understudy.experiments.reps.unledgered import Unledgered
 from understudy.mechanisms.reps import Reps
@@ -234,3 +234,21 @@ def test_rows_of_one_class_are_a_guess(small):
     split = split_of("sim", 0, None)
     one = {**split.train, "y": np.full(count_of(split.train), "1", object)}
     assert tstr(SIM, one, split.test) == 0.5
+    assert np.isnan(tstr(SIM, split.train, one))
+
+
+def test_the_rarest_test_rows_are_judged_by_themselves(small):
+    split = split_of("sim", 0, None)
+    assert split.rarest.sum() == count_of(split.test) // 10
+    points = split.points(split.train), split.points(split.test)
+    near = np.sort(np.linalg.norm(points[1][:, None] - points[0], axis=2), axis=1)[:, :10]
+    order = np.argsort(-near.mean(axis=1))
+    assert {*np.flatnonzero(split.rarest)} == {*order[: split.rarest.sum()]}
+    # Who learns the opposite about these alone is wrong about these alone.
+    believed = (split.test["y"] == "1").astype(float)
+    believed[split.rarest] = 1 - believed[split.rarest]
+    rare, others = (
+        auroc(SIM, believed[among], taken(split.test, among))
+        for among in (split.rarest, ~split.rarest)
+    )
+    assert (rare, others) == (0, 1)
