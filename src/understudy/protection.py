@@ -124,9 +124,10 @@ class Protection:
         """What finding out takes, and of the rest what counting the declared columns takes."""
         found = Fraction(share_of(schema, finding))
         all_open = bool(found) and len(schema.silent) == len(schema.coded)
-        # Found-out columns are counted already, but not in pairs; conditions need no scores.
-        free = self.risk is None or (all_open and not self.risk.pairs)
-        return found, Fraction(0) if free else Fraction(self._recipe.share) * self._recipe.counting
+        if self.risk is None:  # conditions need no scores
+            return found, Fraction(0)
+        # Found-out columns are counted already, but not in pairs.
+        return found, self.risk.counting(known=all_open and not self.risk.pairs)
 
     @property
     def finding(self) -> float:

@@ -21,10 +21,8 @@ from understudy.curator.rare_groups import RareGroup, rare_groups, weighed_rows
 from understudy.curator.result import Direction, Result, share
 from understudy.curator.tables import REAL, TEST, Tables
 from understudy.encode import Encoding
-from understudy.privacy.budget import epsilon_of_divergence, epsilon_of_rho
 from understudy.privacy.caps import cost_for
 from understudy.privacy.certificate import Certificate
-from understudy.privacy.events import SampledGaussian
 from understudy.privacy.weights import UNIT
 from understudy.protection import CURVE, PROTECTION
 from understudy.select.rarity import STEPS_PER_NAT
@@ -76,12 +74,11 @@ class Paid:
     """What a certificate's requests cost a record of some weight."""
 
     def __init__(self, certificate: Certificate) -> None:
-        self._budget = certificate.budget
+        self._certificate, self._budget = certificate, certificate.budget
         self._entries = [
             (entry.event, entry.request.get("weights", {}).get("most"))
             for entry in certificate.entries
         ]
-        self._sampled = any(isinstance(event, SampledGaussian) for event, _ in self._entries)
 
     def cost(self, weight: int, *, weighted: bool | None = None) -> Fraction | float:
         """Of all requests, or of those that did or did not weigh rows."""
@@ -94,11 +91,7 @@ class Paid:
 
     def epsilon(self, cost: Fraction | float) -> float:
         """A cost as an ε."""
-        delta = self._budget.converting
-        if self._sampled:
-            order = self._budget.order
-            return epsilon_of_divergence(order * float(cost), order, delta)
-        return epsilon_of_rho(cost, delta)
+        return self._certificate.epsilon_of(cost)
 
 
 def judge(  # noqa: PLR0913, PLR0917 - what is compared

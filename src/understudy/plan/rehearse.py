@@ -166,9 +166,15 @@ def plan(  # noqa: PLR0913 - each is a choice of its own, by name
         items=items,
         size=_size(chosen.recipe, model, seconds),
         epsilons=tuple(at_epsilons(items, chosen.budget, facts, count)),
-        promise=tuple(promise(chosen.budget.epsilon, chosen.budget.delta, str(chosen.unit), ())),
+        promise=tuple(_promise(chosen)),
         notes=tuple(said),
     )
+
+
+def _promise(chosen: Chosen) -> list[str]:
+    caps = () if chosen.protection is None else chosen.protection.caps(chosen.budget)
+    told = [(str(cap.where), cap.budget.epsilon, cap.budget.delta) for cap in caps]
+    return promise(chosen.budget.epsilon, chosen.budget.delta, str(chosen.unit), (), told)
 
 
 def _as_declared(schema: Schema) -> Schema:

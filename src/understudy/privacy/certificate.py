@@ -14,9 +14,15 @@ from typing import Any
 
 from understudy.privacy.account import Entry
 from understudy.privacy.accountant import cost, delta, total_cost, total_delta, total_epsilon
-from understudy.privacy.budget import Budget
+from understudy.privacy.budget import Budget, epsilon_of_divergence, epsilon_of_rho
 from understudy.privacy.caps import ToldCap, told_caps
-from understudy.privacy.events import Event, Reveal, event_from_json, event_to_json
+from understudy.privacy.events import (
+    Event,
+    Reveal,
+    SampledGaussian,
+    event_from_json,
+    event_to_json,
+)
 from understudy.privacy.individual import ToldBound, told_bound
 from understudy.privacy.promise import at_most, promise
 from understudy.privacy.spelling import digest, spelled
@@ -92,6 +98,13 @@ class Certificate:
     def delta(self) -> float:
         """The promised δ."""
         return self.budget.delta
+
+    def epsilon_of(self, cost: Fraction | float) -> float:
+        """What a cost in the budget's currency is worth; sampled training holds at one order."""
+        if any(isinstance(entry.event, SampledGaussian) for entry in self.entries):
+            order = self.budget.order
+            return epsilon_of_divergence(order * float(cost), order, self.budget.converting)
+        return epsilon_of_rho(cost, self.budget.converting)
 
     @property
     def promise(self) -> list[str]:

@@ -17,13 +17,14 @@ from understudy.privacy.accountant import delta, total_delta
 from understudy.privacy.budget import Budget
 from understudy.privacy.caps import cost_for
 from understudy.privacy.events import Event
+from understudy.privacy.spelling import digest
 from understudy.privacy.unit import Record, Unit
 from understudy.privacy.weights import UNIT, RowWeights
 
 EACH = "individual bound"
 """What a certificate calls it."""
-BY_STEP = "by_step"
-"""And, in a request, the weight of each step of the score."""
+BY_STEP, SCORES = "by_step", "scores"
+"""And, in a request, the weight of each step of the score; and which scores these are."""
 PricedEvent = TypeVar("PricedEvent", bound=Event)
 
 
@@ -73,6 +74,8 @@ class Filter:
         """Refuse a request that would cost one of those who take part too much."""
         if self._bound is None:
             return
+        if weights is not None:
+            self._by_step(weights)  # another thread may have weighed by other scores since
         if self._delta + delta(event) > self._bound.thresholds:
             msg = (
                 "Values told by a threshold would use up more of delta than the individual bound "
@@ -95,7 +98,17 @@ class Filter:
         """A request with what `verify` needs to add up losses again."""
         if self._bound is None or weights is None:
             return request
-        return {**request, "weights": {**request["weights"], BY_STEP: list(weights.weights)}}
+        own = {BY_STEP: list(weights.weights), SCORES: _digest(weights)}
+        return {**request, "weights": {**request["weights"], **own}}
+
+    def check_codes(self) -> None:
+        """Refuse other codes once losses are added up by them."""
+        if self._scores is not None:
+            msg = (
+                "Under an individual bound, codes stay as they are from the first weights on: the "
+                "same record would have another score."
+            )
+            raise BadInput(msg)
 
     def _stay(self, event: Event, weights: RowWeights | None) -> list[bool]:
         """By step, whether its records stay within the bound; who takes no part does."""
@@ -163,6 +176,9 @@ class ToldBound:
     def kept(self, entries: Sequence[Entry], room: float) -> bool:
         """Whether nobody lost more, but for a factor that machines may differ by."""
         spent: list[Fraction | float] = [Fraction(0)]
+        weighed = [entry.request["weights"] for entry in entries if "weights" in entry.request]
+        if len({told[SCORES] for told in weighed}) > 1:
+            return False
         for entry in entries:
             told = entry.request.get("weights")
             steps = None if told is None else _steps(told)
@@ -178,6 +194,11 @@ def told_bound(public: Mapping[str, Any]) -> ToldBound | None:
     if told is None:
         return None
     return ToldBound(Budget(told["epsilon"], told["delta"], told["order"], told["thresholds"]))
+
+
+def _digest(weights: RowWeights) -> str:
+    """Which scores weights go by; not what they weigh."""
+    return digest(repr((weights.tables, weights.thresholds)).encode())
 
 
 def _steps(told: Mapping[str, Any]) -> list[int]:

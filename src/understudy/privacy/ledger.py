@@ -250,6 +250,7 @@ class Ledger:
             msg = "Other facts must be about the same columns, in the same order."
             raise BadInput(msg)
         check_bought(self._core.stated, schema)
+        self._core.individual.check_codes()
         table = self._table().recoded(schema, shapes=shapes)
         self._core.table, self._core.encoding = table, table.encoding
         self._core.scored.clear()
@@ -278,7 +279,7 @@ class Ledger:
             msg = "Weights are made by Ledger.weigh."
             raise BadInput(msg)
         weights.check(self._core.encoding.domain)
-        look = replace(self._look, weights=weights, encoding=self._core.encoding)
+        look = replace(self._looking(None), weights=weights, encoding=self._core.encoding)
         return Ledger(self._core, self._account, look)
 
     def merged(self, groups: Mapping[str, Sequence[int]]) -> "Ledger":
@@ -290,7 +291,7 @@ class Ledger:
         self._check_whole()
         merging = Merging.of(groups)
         merging.check(self.domain)
-        look = replace(self._look, merging=merging, encoding=self._core.encoding)
+        look = replace(self._looking(None), merging=merging, encoding=self._core.encoding)
         return Ledger(self._core, self._account, look)
 
     def fix(self, events: Sequence[Event]) -> None:

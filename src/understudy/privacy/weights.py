@@ -31,6 +31,10 @@ class ScoreTable:
     scores: tuple[int, ...]
     """By cell; the last column's codes follow each other."""
 
+    def __post_init__(self) -> None:
+        for name in ("columns", "shape", "scores"):
+            object.__setattr__(self, name, tuple(getattr(self, name)))
+
     @classmethod
     def of(cls, columns: str | Clique, table: ArrayLike) -> "ScoreTable":
         """A table from plain lists; one in another where there are several columns.
@@ -86,6 +90,9 @@ class RowWeights:
     weights: tuple[int, ...]
 
     def __post_init__(self) -> None:
+        for name in ("tables", "thresholds", "weights"):
+            # Hashed with every count.
+            object.__setattr__(self, name, tuple(getattr(self, name)))
         if len(self.weights) != len(self.thresholds) + 1:
             msg = (
                 f"{len(self.thresholds)} thresholds cut scores into {len(self.thresholds) + 1} "

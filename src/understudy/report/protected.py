@@ -7,10 +7,10 @@ from typing import Any
 
 from markupsafe import Markup
 
-from understudy.privacy.budget import epsilon_of_rho
 from understudy.privacy.caps import CAPS
 from understudy.privacy.certificate import Certificate
 from understudy.privacy.spelling import fraction
+from understudy.privacy.unit import Record
 from understudy.protection import CURVE, PROTECTION
 from understudy.report.scale import Scale
 from understudy.report.svg import drawing, element
@@ -49,6 +49,10 @@ class Protected:
     guarantees: tuple[Guarantee, ...]
     rare: bool
     """Whether rare records are weighed, or conditions alone."""
+    pairs: bool
+    """Whether values were rare for their class."""
+    alone: bool
+    """Whether a record is all that somebody has; the curve says nothing of several."""
 
     @property
     def picture(self) -> Markup:
@@ -100,13 +104,15 @@ def protected(certificate: Certificate) -> Protected | None:
     levels = []
     for start, weight in zip(curve["from_score"], curve["weight"], strict=True):
         share = Fraction(weight, curve["of"])
-        loss = epsilon_of_rho(spent + share**2 * rest, certificate.budget.converting)
+        loss = certificate.epsilon_of(spent + share**2 * rest)
         levels.append(Level(start / STEPS_PER_NAT, float(share), min(loss, certificate.epsilon)))
     return Protected(
         tuple(_shown(levels, chosen)),
         curve["threshold"],
         tuple(Guarantee(one["where"], one["epsilon"]) for one in public.get(CAPS, ())),
         rare=chosen["risk"] is not None,
+        pairs=chosen["risk"] is not None and chosen["risk"]["pairs"],
+        alone=certificate.unit == str(Record()),
     )
 
 

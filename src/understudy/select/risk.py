@@ -29,6 +29,8 @@ from understudy.select.rarity import STEPS_PER_NAT, Rarity, Shares, rarity_by
 _COUNTING = Fraction(1, 10)
 _RANGES = 100
 """In which scores are counted."""
+_MOST_CELLS = 2**12
+"""Larger pairs are not scored: their scores would be noise, and fill certificates and queries."""
 _LEVELS = 64
 """So many weights at most, between the least and a full one."""
 _GAMMA = 1.0
@@ -98,10 +100,10 @@ class RiskWeights:
             msg = f"least is {self.least}; a weight lies above 0 and is at most 1."
             raise BadInput(msg)
 
-    @property
-    def counting(self) -> Fraction:
-        """What counting takes for each part that single columns take: scores may be counted too."""
-        return 1 + (_COUNTING if self.threshold is Cut.COUNTED else Fraction(0))
+    def counting(self, *, known: bool) -> Fraction:
+        """The part of the budget that scores take, and counting them; less if columns are known."""
+        scores = _COUNTING if self.threshold is Cut.COUNTED else Fraction(0)
+        return Fraction(self.share) * (scores if known else 1 + scores)
 
 
 @dataclass(frozen=True, eq=False)
@@ -173,13 +175,13 @@ def weighed(  # noqa: PLR0913 - the last three by name
     """
     known, target = list(known), _target(recipe, ledger)
     open_ = _uncounted(ledger, known, target) if everyone else []  # conditions need no scores
+    rho = ledger.rest() * Fraction(recipe.share)
     if open_:
-        known += ledger.measure(open_, rho=ledger.rest() * Fraction(recipe.share))
+        known += ledger.measure(open_, rho=rho)
     rarity = rarity_by(known, target)
     scored = rarity if everyone else rarity_by(())
-    if recipe.threshold is Cut.COUNTED:
-        rho = (ledger.budget.rho - ledger.rest()) * _COUNTING
-        scored = replace(scored, law=_counted(ledger, scored, min(rho, ledger.rest() * _COUNTING)))
+    if recipe.threshold is Cut.COUNTED and scored.tables:
+        scored = replace(scored, law=_counted(ledger, scored, rho * _COUNTING))
     spent, rest = ledger.budget.rho - ledger.rest(), ledger.rest()
     capped = None if cap is None else _capped_weight(cap, spent, rest)
     threshold, steps = steps_by(recipe, scored.law, capped if everyone else None)
@@ -268,7 +270,7 @@ def _uncounted(ledger: Ledger, known: Iterable[Measurement], target: str | None)
         if cells[name].size - (cells[name].missing is not None) <= 1 and name != target:
             continue
         pair = domain.canonical((name, target)) if target not in {None, name} else (name,)
-        asked.append(pair if domain.size(pair) <= ledger.most_cells else (name,))
+        asked.append(pair if domain.size(pair) <= _MOST_CELLS else (name,))
     return [clique for clique in asked if clique not in counted]
 
 
@@ -276,6 +278,7 @@ def _counted(ledger: Ledger, rarity: Rarity, rho: Fraction) -> NDArray[np.float6
     """By score, the part of rows that have it: counted with noise in ranges, even within each."""
     top = rarity.top
     edges = np.unique(np.linspace(0, top, _RANGES + 1).astype(int)[1:-1])
+    edges = edges[edges > 0]
     asked = ScoreCells(rarity.score_tables(), tuple(int(edge) for edge in edges))
     noisy = np.maximum(ledger.sum(asked, rho=rho).values, 0.0)
     starts = np.array([0, *edges, top])

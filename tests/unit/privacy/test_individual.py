@@ -3,6 +3,7 @@
 import contextlib
 import json
 import threading
+from dataclasses import replace
 from fractions import Fraction
 
 import numpy as np
@@ -11,7 +12,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from understudy.column import Column, Kind, Role
+from understudy.column import Column, Kind, Role, Source
 from understudy.errors import BadInput, BudgetSpent, PrivacyRefused
 from understudy.privacy.budget import Budget
 from understudy.privacy.caps import cost_for
@@ -211,3 +212,51 @@ def test_threads_cannot_overdraw_it_together(untraced_threads):
             one.join()
         assert len(ledger.entries) == 7
         assert ledger.close().each.kept(ledger.entries, 1.0)
+
+
+def test_codes_stay_once_losses_go_by_them():
+    open_ = Column(name="age", kind=Kind.CATEGORICAL, null=False)
+    schema = Schema((open_, SCHEMA["sex"]), rows_bound=10**6)
+    named = [replace(open_, categories=tuple(one), source=Source.BOUGHT) for one in ("ab", "ba")]
+    facts = [Schema((one, SCHEMA["sex"]), rows_bound=10**6) for one in named]
+    table = pa.table({"age": ["a", "a", "b"], "sex": [True, False, True]})
+    each = bound()
+    with Ledger.open(table, schema, BUDGET, each=each, discover=True) as ledger:
+        ledger.recode(facts[0])
+        a_counts = ledger.weigh({"age": [0, 1]}, [1], [UNIT, 0])
+        ledger.measure([("age",)], rho=each.rho * Fraction(99, 100), weights=a_counts)
+        with pytest.raises(BadInput, match="codes stay as they are"):
+            ledger.recode(facts[1])
+        with pytest.raises(BudgetSpent):
+            ledger.measure([("age",)], rho=each.rho * Fraction(99, 100), weights=a_counts)
+
+
+def test_scores_of_two_first_requests_at_once_do_not_mix(monkeypatch):
+    with opened() as ledger:
+        look = weighed(ledger, UNIT, 0, 0)
+        other = ledger.weighted(ledger.weigh({"sex": [0, 1]}, [1], [UNIT, 0]))
+        whole = type(ledger._core.individual).admit
+
+        def late(self, weights, price):
+            """What another thread asks comes between this request's admission and its debit."""
+            found = whole(self, weights, price)
+            monkeypatch.undo()
+            look.measure([("sex",)], rho=bound().rho * Fraction(99, 100))
+            return found
+
+        monkeypatch.setattr(type(ledger._core.individual), "admit", late)
+        with pytest.raises(BadInput, match="follows one set of scores"):
+            other.measure([("sex",)], rho=bound().rho * Fraction(99, 100))
+        assert len(ledger.entries) == 1
+
+
+def test_requests_by_two_scores_do_not_verify():
+    found = []
+    for tables, thresholds in ((TABLES, THRESHOLDS), ({"sex": [0, 1]}, [1])):
+        with opened() as ledger:
+            weights = ledger.weigh(tables, thresholds, [UNIT] + [0] * len(thresholds))
+            ledger.measure([("sex",)], rho=bound().rho * Fraction(9, 10), weights=weights)
+            found.append(ledger.close())
+    first, second = found
+    assert first.each.kept(first.entries, 1.0)
+    assert not first.each.kept((*first.entries, *second.entries), 1.0)

@@ -1,6 +1,7 @@
 """Conditions on a column: whoever meets one has one of its codes."""
 
 import datetime as dt
+import math
 
 import numpy as np
 import pyarrow as pa
@@ -181,3 +182,39 @@ def test_a_number_is_read_as_cells_read_it(data):
     else:
         assert np.isclose(number, value, rtol=1e-15, atol=0)
     assert encoded(column).cells[column.name].number_of("x") is None
+
+
+@pytest.mark.parametrize(
+    "parts", [("a = b", Comparison.IS, "3"), ("a>", Comparison.IS, "3"), (" a", Comparison.IS, "3")]
+)
+def test_a_condition_that_would_read_as_another_is_refused(parts):
+    with pytest.raises(BadInput, match="reads as another condition"):
+        Where(*parts)
+    assert Where("a", Comparison.IS, "b = 3") == Where.parse("a = b = 3")
+
+
+@pytest.mark.parametrize("value", ["inf", "-inf", "nan", "1e400"])
+def test_nothing_is_compared_with_the_infinite(value):
+    with pytest.raises(BadInput, match="finite number"):
+        Where.parse(f"age >= {value}")
+
+
+@pytest.mark.parametrize("value", [math.inf, -math.inf, math.nan])
+def test_what_is_no_finite_number_is_read_as_missing_and_meets_no_condition(value):
+    column = Column(name="x", kind=Kind.REAL, bounds=(0, 100), bins=10, null=True)
+    encoding = Encoding(Schema((column,)))
+    (code,) = encoding.column_codes("x", pa.array([value]))
+    assert code == encoding.cells["x"].missing
+    assert not Where.parse("x >= 90").codes(encoding)[code]
+
+
+@pytest.mark.parametrize(("value", "fits"), [("Paris", True), ("paris", False), ("Oslo", True)])
+def test_a_label_in_other_letters_is_refused(value, fits):
+    column = Column(name="x", kind=Kind.CATEGORICAL, categories=("Paris", "Rome"), other="?")
+    encoding = Encoding(Schema((column,)))
+    condition = Where.parse(f"x = {value}")
+    if fits:
+        assert sum(condition.codes(encoding)) == 1
+    else:
+        with pytest.raises(BadInput, match="no value of 'x'"):
+            condition.codes(encoding)

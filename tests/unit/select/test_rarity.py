@@ -2,6 +2,7 @@
 
 import itertools
 import math
+import re
 from dataclasses import replace
 
 import numpy as np
@@ -181,3 +182,37 @@ def test_a_cap_beside_weights_that_do_not_go_by_it_is_refused(risk):
 
 def test_plain_protection_caps_all_outliers_alike():
     assert Protection.of(1.0, outliers=True).risk.shape is Shape.STEP
+
+
+@pytest.mark.parametrize("pairs", [False, True])
+@pytest.mark.parametrize("stated", [False, True])
+def test_a_cap_a_hair_above_what_can_be_reached_is_kept(pairs, stated):
+    rng = np.random.default_rng(0)
+    table = pa.table({name: rng.integers(0, size, 400) for name, size in SIZES.items()})
+    risk = RiskWeights(shape=Shape.STEP, threshold=Cut.COUNTED, pairs=pairs)
+    options = {"epsilon": 1.0, "delta": 1e-6, "target": "y", "mechanism": "independent", "rows": 9}
+    schema = Schema(COLUMNS) if stated else None
+
+    def release(cap):
+        return synthesize(
+            table, schema=schema, protect_outliers=risk, outlier_epsilon=cap, **options
+        )
+
+    with pytest.raises(BadInput, match="cannot be kept") as refused:
+        release(0.01)
+    reach = float(re.search(r"a cap above ([\d.]+)", str(refused.value))[1])
+    assert release(reach * 1.001).certificate.public["risk curve"]["capped"] >= 0
+
+
+@pytest.mark.parametrize("rows", [0, 1])
+def test_scores_are_not_counted_where_there_are_none(rows):
+    table = pa.table({"a": [1] * rows, "y": [True] * rows})
+    release = synthesize(
+        table,
+        epsilon=1.0,
+        delta=1e-6,
+        rows=3,
+        mechanism="independent",
+        protect_outliers=RiskWeights(threshold=Cut.COUNTED),
+    )
+    assert release.table.num_rows == 3
