@@ -7,7 +7,9 @@ from understudy.errors import BadInput, CheckFailed, listed
 from understudy.knowledge import Independence
 from understudy.mechanisms.api import Model
 from understudy.model.information import cliques_of
+from understudy.model.labelled import LabelledModel
 from understudy.schema import Schema
+from understudy.select.label_inputs import keeps
 from understudy.separation import Separation
 
 INDEPENDENCES = "independences"
@@ -60,9 +62,17 @@ def costs(allowed: Separation, schema: Schema) -> tuple[str, ...]:
 
 def check_kept(allowed: Separation, model: Model) -> None:
     """Refuse a model in which an independence does not hold: a fault of its method."""
-    if not (allowed([one.clique for one in model.measurements]) and allowed(cliques_of(model))):
+    if not _kept(allowed, model):
         msg = (
             "The method measured columns together that a stated independence keeps apart. That is "
             "a fault of the method, and nothing is released; please report it."
         )
         raise CheckFailed(msg)
+
+
+def _kept(allowed: Separation, model: Model) -> bool:
+    if isinstance(model, LabelledModel):
+        features = model.features
+        tied = [*cliques_of(features), *(one.clique for one in features.measurements)]
+        return keeps(allowed, tied, model.target, model.inputs)
+    return allowed([one.clique for one in model.measurements]) and allowed(cliques_of(model))

@@ -18,6 +18,7 @@ from understudy.errors import BadInput, CheckFailed
 from understudy.mechanisms.api import Model
 from understudy.model.bayes_net import BayesNet
 from understudy.model.graphical import GraphicalModel
+from understudy.model.labelled import LabelledModel
 from understudy.model.merged import MergedModel
 from understudy.model.product import ProductModel
 from understudy.privacy.certificate import Certificate
@@ -32,7 +33,9 @@ from understudy.table_files import check_format, read_rows, write_rows
 MODEL = "model.json"
 REPORT = "report.html"
 _FORMAT = "understudy model 1"
-_MODELS = {kind.kind: kind for kind in (ProductModel, GraphicalModel, MergedModel, BayesNet)}
+_MODELS = {
+    kind.kind: kind for kind in (ProductModel, GraphicalModel, MergedModel, BayesNet, LabelledModel)
+}
 _SHOWN = 5
 _REPORTED = 50_000
 """So many rows are counted for the report."""

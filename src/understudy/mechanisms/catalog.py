@@ -8,6 +8,7 @@ from typing import Any
 from understudy.errors import BadInput, listed
 from understudy.mechanisms.aim import Aim
 from understudy.mechanisms.api import Mechanism
+from understudy.mechanisms.dpdsyn import DpdSyn
 from understudy.mechanisms.independent import IndependentColumns
 from understudy.mechanisms.mst import Mst
 from understudy.mechanisms.mwem import Mwem
@@ -28,9 +29,11 @@ MECHANISMS: tuple[type[Mechanism], ...] = (
     Mwem,
     PreFair,
     Reps,
+    DpdSyn,
     IndependentColumns,
 )
 AUTO = "auto"
+_NONE = "none"
 WITH_TARGET, WITHOUT_TARGET = Prism, Mst
 """What `auto` means."""
 
@@ -102,6 +105,8 @@ def _read(kind: type[Mechanism], parameters: Mapping[str, str]) -> dict[str, Any
 
 def _value(name: str, text: str, usual: Any) -> Any:  # noqa: ANN401 - of the parameter's kind
     kind = type(usual)
+    if usual is None:  # a method for a part of the work
+        return None if text == _NONE else mechanism_named(text)
     if isinstance(usual, Weights):
         return Weights.parse(text)
     if kind is bool:

@@ -1,7 +1,7 @@
 """What the parameters of a mechanism may be: public, and refused before anything is asked."""
 
 from collections.abc import Mapping
-from dataclasses import fields
+from dataclasses import fields, is_dataclass
 from math import inf
 from typing import Any
 
@@ -19,6 +19,9 @@ def _plain(value: object) -> int | float | bool | str:
         return value
     if isinstance(value, Mapping):
         return "; ".join(f"{name}: {part}" for name, part in value.items())
+    if is_dataclass(value) and hasattr(value, "fit"):
+        parts = ", ".join(f"{name}={part}" for name, part in told(value).items())
+        return f"{getattr(value, 'name', '')}({parts})"
     return "" if value is None else str(value)
 
 

@@ -208,7 +208,8 @@ class Ledger:
     @property
     def schema(self) -> Schema:
         """The facts that codes are made from: public ones, and those bought since."""
-        return self._core.encoding.schema
+        facts, left_out = self._core.encoding.schema, self._look.left_out
+        return facts.with_roles(dict.fromkeys(left_out, Role.DROP)) if left_out else facts
 
     @property
     def storage(self) -> Mapping[str, Storage]:
@@ -280,6 +281,15 @@ class Ledger:
             raise BadInput(msg)
         weights.check(self._core.encoding.domain)
         look = replace(self._looking(None), weights=weights, encoding=self._core.encoding)
+        return Ledger(self._core, self._account, look)
+
+    def without(self, *columns: str) -> "Ledger":
+        """This ledger, for whom some columns are not there; nothing is hidden by that."""
+        self._core.encoding.domain.check(columns)
+        if len({*columns, *self._look.left_out}) >= len(self._core.encoding.domain.names):
+            msg = "Without these columns nothing is left to ask."
+            raise BadInput(msg)
+        look = replace(self._looking(None), left_out=self._look.left_out | {*columns})
         return Ledger(self._core, self._account, look)
 
     def merged(self, groups: Mapping[str, Sequence[int]]) -> "Ledger":
@@ -549,7 +559,7 @@ class Ledger:
             random_source=str(self._core.source),
             private_noise=type(self._core.source) is OsRandom,
             planned=self._account.planned,
-            bought=bought(self._core.stated, self.schema),
+            bought=bought(self._core.stated, self._core.encoding.schema),
             trusted=TRUSTED,
             versions=versions(),
             ledger_head=None if self._core.file is None else self._core.file.head,

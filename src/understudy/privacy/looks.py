@@ -22,12 +22,17 @@ class Look:
 
     weights: RowWeights | None = None
     merging: Merging | None = None
+    left_out: frozenset[str] = frozenset()
+    """Columns that are not looked at."""
     encoding: Encoding | None = field(default=None, compare=False)
     """The codes that weights and groups are about."""
 
     def domain(self, fine: Domain) -> Domain:
         """The number of codes of each column that are told apart."""
-        return fine if self.merging is None else self.merging.domain(fine)
+        told = fine if self.merging is None else self.merging.domain(fine)
+        if not self.left_out:
+            return told
+        return told.project(name for name in told.names if name not in self.left_out)
 
     def counts(self, cliques: Sequence[Clique], count: Counter) -> list[NDArray[np.int64]]:
         """Exact marginals as they are seen, from what counts them code by code."""

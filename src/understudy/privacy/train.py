@@ -1,8 +1,9 @@
 """Training on rows: noisy gradient descent of small models that are described as data.
 
-Logistic and linear regression, and the same behind one hidden layer; on all rows at each step, or
-on a Poisson sample of them. Each row's gradient is shortened to the clipping norm by itself: its
-norm is known without writing the gradient down, because a layer's gradient is an outer product.
+Logistic and linear regression, support vectors, and the same behind one hidden layer; on all rows
+at each step, or on a Poisson sample of them. Each row's gradient is shortened to the clipping norm
+by itself: its norm is known without writing the gradient down, because a layer's gradient is an
+outer product.
 
 All sums are of whole numbers (see `whole`), so a row's share depends on that row alone, and the
 noise, whole too, is added to the very sum whose sensitivity is stated. Proof:
@@ -53,6 +54,8 @@ class Loss(enum.StrEnum):
 
     LOGISTIC = "logistic"
     """Classes: log loss of a sigmoid (two classes) or a softmax."""
+    HINGE = "hinge"
+    """Classes: how far rows lie within a margin of 1, each class against the others."""
     SQUARED = "squared"
     """Numbers: half the squared error; errors beyond ±16 count as 16."""
 
@@ -183,7 +186,7 @@ class Training:
         if target.ndim != 1 or not given.size or not np.isfinite(given).all():
             msg = f"The target table of {self.target_column!r} must be a list of numbers."
             raise BadInput(msg)
-        if self.loss is Loss.LOGISTIC and not (
+        if self.loss is not Loss.SQUARED and not (
             np.array_equal(given, np.floor(given)) and given.min() >= 0
         ):
             msg = f"The classes of {self.target_column!r} must be numbered 0, 1, 2, …"
@@ -371,6 +374,10 @@ def _output_errors(task: Training, output: NDArray[np.float64], target: Whole) -
     if task.loss is Loss.SQUARED:
         return whole.rounded(output - known[:, None], _ERROR_BITS, _LARGEST_ERROR)
     known = np.clip(known, 0, max(task.outputs - 1, 1))
+    if task.loss is Loss.HINGE:
+        own = 1.0 if task.outputs == 1 else np.arange(task.outputs)
+        side = np.where(known[:, None] == own, 1.0, -1.0)
+        return np.where(output * side < 1, -one * side, 0.0)
     if task.outputs == 1:
         return _looked_up(output, _SIGMOID) - one * known[:, None]
     logits = np.rint(output * 2.0**_LOGIT_BITS)

@@ -11,7 +11,9 @@ from understudy.allocate import Allocation
 from understudy.errors import BadInput
 from understudy.mechanisms.aim import Aim
 from understudy.mechanisms.catalog import AUTO, MECHANISMS, mechanism_named
+from understudy.mechanisms.dpdsyn import DpdSyn
 from understudy.mechanisms.independent import IndependentColumns
+from understudy.mechanisms.label_model import Label, LabelModel
 from understudy.mechanisms.mst import Mst
 from understudy.mechanisms.mwem import Mwem
 from understudy.mechanisms.parameters import told
@@ -49,7 +51,7 @@ def test_the_names_are_those_of_the_command_line():
     names = [kind.name for kind in MECHANISMS]
     assert names == [
         *("prism", "mst", "aim", "privci", "privbayes", "mwem", "prefair", "reps"),
-        "independent",
+        *("dpdsyn", "independent"),
     ]
     assert mechanism_named(AUTO) == Mst()
     assert mechanism_named(AUTO, {"rarity": "2"}) == Mst(rarity=2.0)
@@ -78,6 +80,12 @@ def test_the_names_are_those_of_the_command_line():
         ("prism", {"backend": "naive-bayes"}, Prism(backend=Backend.NAIVE_BAYES)),
         ("prism", {"also": "b:0.5, c"}, Prism(also=Weights({"b": 0.5, "c": 1}))),
         ("privbayes", {"usefulness": "1e1"}, PrivBayes(usefulness=10.0)),
+        ("dpdsyn", {"features": "mst", "split": "0.5"}, DpdSyn(Mst(), split=0.5)),
+        (
+            "dpdsyn",
+            {"label_model": "mlp", "hidden": "8"},
+            DpdSyn(label_model=LabelModel(Label.MLP, hidden=8)),
+        ),
         ("independent", {}, IndependentColumns()),
         ("independent", None, IndependentColumns()),
     ],
@@ -173,7 +181,7 @@ def test_a_forbidden_pair_is_never_measured_together(mechanism, epsilon):
     check_sample(mechanism.fit(ledger, allowed=allowed), SIZES)
     assert not together(ledger, ("a", "b"))
     # Without the ban it is, where there is enough to spend: the two are tied closely.
-    if epsilon > 1 and mechanism != IndependentColumns():
+    if epsilon > 1 and mechanism not in {IndependentColumns(), DpdSyn()}:
         free = opened(epsilon=epsilon)
         mechanism.fit(free)
         assert together(free, ("a", "b"))

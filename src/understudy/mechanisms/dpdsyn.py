@@ -1,0 +1,159 @@
+"""Features, and then labels from a model of the task: DPDSyn, after Jia and others (2026).
+
+The paper shuffles each column of the private table and calls that private; whoever holds a value
+that nobody else has walks straight out. Here features come from noisy counts, by any method, and
+the model is trained from the same budget: docs/proofs/labels.md.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from fractions import Fraction
+from typing import ClassVar, cast
+
+import numpy as np
+
+from understudy.domain import Clique
+from understudy.errors import BadInput, UnknownColumn, listed
+from understudy.knowledge import Allowed, anything
+from understudy.mechanisms.api import Choosy, Constrained, Mechanism, Model
+from understudy.mechanisms.label_model import Label, LabelModel
+from understudy.mechanisms.parameters import check_number
+from understudy.model.information import cliques_of
+from understudy.model.labelled import Features, LabelledModel
+from understudy.model.product import ProductModel
+from understudy.privacy.answers import Measurement
+from understudy.privacy.ledger import Ledger
+from understudy.select.label_inputs import input_tables, kept_inputs
+from understudy.select.labels_told import LabelsTold
+from understudy.separation import Separation
+
+INPUTS = "label inputs"
+"""What a certificate calls the columns that labels go by."""
+_COUNTING = Fraction(1, 50)
+"""Of what features get: the target's own counts, where none are known."""
+_DRAWN = 20_000
+"""So many rows are drawn to see how features are spread: it costs nothing."""
+
+
+@dataclass(frozen=True)
+class DpdSyn:
+    """Features by a method of their own, and a label for each row by a model of the task."""
+
+    features: Mechanism | None = None
+    """The method that features come from; without one, single columns are counted."""
+    label_model: LabelModel = field(default_factory=LabelModel)
+    split: float = 0.6
+    """The part of the budget that labels get."""
+    hard: bool = False
+    """Whether each row gets its likeliest label. By the model's chances is better."""
+
+    name: ClassVar[str] = "dpdsyn"
+    about: ClassVar[str] = "labels from a private model of the task, features by any method"
+    guarantee: ClassVar[str] = "(ε, δ)-differential privacy"
+    needs: ClassVar[str] = "a target"
+
+    def __post_init__(self) -> None:
+        check_number("split", self.split, least=0)
+        if not 0 < self.split < 1:
+            msg = f"split is {self.split}: the part of the budget for labels lies between 0 and 1."
+            raise BadInput(msg)
+        stated: object = self.label_model
+        if not isinstance(stated, LabelModel):
+            object.__setattr__(self, "label_model", LabelModel(Label.of(stated)))
+        if self.features is not None and not hasattr(self.features, "fit"):
+            msg = "features takes a method as a value, such as Mst(), or nothing."
+            raise BadInput(msg)
+
+    def check(self, names: Sequence[str], target: str | None) -> None:
+        """Refuse a table without a column to predict, or with nothing to predict it from."""
+        if not target:
+            msg = "dpdsyn labels rows with a target: name it with --target, or as target=."
+            raise BadInput(msg)
+        if target not in names:
+            raise UnknownColumn(target, names)
+        features: object = self.features
+        if isinstance(features, Choosy):
+            features.check(names, target)
+
+    def check_independences(
+        self, allowed: Separation, names: Sequence[str], target: str | None
+    ) -> None:
+        """Refuse what the method of the features cannot keep."""
+        features: object = self.features
+        if isinstance(features, Constrained):
+            features.check_independences(allowed, names, target)
+
+    def remarks(self, model: Model, target: str | None) -> Sequence[str]:
+        """Which columns labels do not go by, where independences keep them apart."""
+        if not isinstance(model, LabelledModel):
+            return ()
+        columns = [name for name in model.domain.names if name != target]
+        left_out = [name for name in columns if name not in model.inputs]
+        if not left_out:
+            return ()
+        return (
+            f"Labels of {target} do not go by {listed(left_out)}: the stated independences would "
+            "not hold.",
+        )
+
+    def fit(
+        self, ledger: Ledger, known: Sequence[Measurement] = (), allowed: Allowed = anything
+    ) -> LabelledModel | ProductModel:
+        """A model of the ledger's table."""
+        target, names = ledger.schema.target, ledger.domain.names
+        self.check(names, target)
+        assert target is not None  # noqa: S101 - checked above
+        if len(names) == 1:  # nothing to tell labels by
+            return ProductModel.of(ledger.domain, ledger.measure([names], rho=ledger.rest()))
+        (part,) = ledger.split(1 - self.split)
+        # MEASURE and FIT: how common each label is, and the features
+        counted = [one for one in known if one.clique == (target,)]
+        if not counted:
+            counted += part.measure([(target,)], rho=part.rest() * _COUNTING)
+        told = LabelsTold.of(ledger.encoding.cells[target], target, counted)
+        features = _features(self.features, part, known, target, allowed)
+        # SELECT: what labels may go by
+        others = [name for name in names if name != target]
+        kept = kept_inputs(allowed, _cliques(features), target, others)
+        left_out = [name for name in others if name not in kept]
+        ledger.declare(INPUTS, {"columns": kept, "left out": left_out})
+        inputs = input_tables(ledger.encoding.cells, kept or others[:1])
+        # MEASURE: the model of labels
+        layers = self.label_model.layers(ledger, told, inputs if kept else {}, features.total)
+        # FIT: labels as common as they were counted
+        drawn = features.sample(_DRAWN, np.random.default_rng(0))
+        labels = self.label_model.labels(told, inputs, layers, drawn, hard=self.hard)
+        return LabelledModel(ledger.domain, features, target, labels, tuple(counted))
+
+
+def _features(
+    method: Mechanism | None,
+    ledger: Ledger,
+    known: Sequence[Measurement],
+    target: str,
+    allowed: Allowed,
+) -> Features:
+    """A model of all columns but the target; of all, for a method that needs the target."""
+    if not _needs(method, target, ledger.domain.names):
+        ledger = ledger.without(target)
+    names = {*ledger.domain.names}
+    known = [one for one in known if names.issuperset(one.clique)]
+    if method is not None:
+        return cast("Features", method.fit(ledger, known, allowed))
+    single = [(name,) for name in ledger.domain.names]
+    return ProductModel.of(ledger.domain, [*known, *ledger.measure(single, rho=ledger.rest())])
+
+
+def _needs(method: object, target: str, names: Sequence[str]) -> bool:
+    """Whether the features' method cannot do without a target."""
+    if not isinstance(method, Choosy):
+        return False
+    try:
+        method.check([name for name in names if name != target], None)
+    except BadInput:
+        return True
+    return False
+
+
+def _cliques(features: Features) -> list[Clique]:
+    return [*cliques_of(features), *(one.clique for one in features.measurements)]

@@ -1,0 +1,150 @@
+"""Models of labels: how they are trained through the ledger, and made into labels of rows."""
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass
+from enum import StrEnum
+from fractions import Fraction
+
+import numpy as np
+
+from understudy.errors import BadInput, listed
+from understudy.mechanisms.parameters import check_number, check_whole
+from understudy.mechanisms.parameters import told as parameters_told
+from understudy.model.labels import ClassLabels, Codes, NumberLabels, Numbers, Scorer
+from understudy.privacy.ledger import Ledger
+from understudy.privacy.train import Loss, Training
+from understudy.select.labels_told import LabelsTold
+
+_HINGE_FACTOR = 2.0
+"""A margin of 1 is as sure as these logits."""
+_MOST_NOISE = 2.0**16
+"""In clipping norms: beyond, noise cannot be drawn, and nothing would be learned."""
+_LEAST_SPREAD = 0.01
+"""Of a number's variance, what a model never explains."""
+
+
+class Label(StrEnum):
+    """Which model tells the label."""
+
+    LOGISTIC = "logistic"
+    SVM = "svm"
+    """Linear, by the hinge loss."""
+    MLP = "mlp"
+    """One hidden layer."""
+
+    @classmethod
+    def of(cls, name: object) -> "Label":
+        """The model with this name."""
+        try:
+            return cls(str(name))
+        except ValueError:
+            msg = f"There is no model of labels {name!r}. Known: {listed(cls)}."
+            raise BadInput(msg) from None
+
+
+@dataclass(frozen=True)
+class LabelModel:
+    """How the model of labels is trained. Usual values were found on Law School and COMPAS.
+
+    Without a rate all rows join every step, which costs least for such models. A run lasts
+    `patience` times as long as it takes noise to move the weights by 1, in steps of the learning
+    rate: the less noise there is, the longer it may run.
+    """
+
+    label_model: Label = Label.LOGISTIC
+    hidden: int = 16
+    """Units of the hidden layer, for `mlp`."""
+    patience: float = 1.2
+    most_steps: int = 300
+    learning_rate: float = 1.0
+    momentum: float = 0.9
+    clip: float = 0.5
+    rate: float = 0.0
+    """The share of rows that joins a step; 0 for all of them."""
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "label_model", Label.of(self.label_model))
+        check_whole("hidden", self.hidden, least=1)
+        check_whole("most_steps", self.most_steps, least=1)
+        for name in ("patience", "learning_rate", "clip"):
+            check_number(name, getattr(self, name), least=1e-6)
+        if not 0 <= self.momentum < 1 or not 0 <= self.rate <= 1:
+            msg = "momentum lies from 0 to below 1, and rate from 0 (all rows) to 1."
+            raise BadInput(msg)
+
+    def __str__(self) -> str:
+        return ", ".join(f"{name}={value}" for name, value in parameters_told(self).items())
+
+    def steps(self, rows: float, rho: Fraction) -> tuple[int, float]:
+        """How many steps of which length a budget is worth: by public numbers alone."""
+        whole = self.patience * rows * math.sqrt(2 * float(rho)) / self.clip
+        longest = self.learning_rate / (1 - self.momentum)
+        count = min(max(math.ceil(whole / longest), 1), self.most_steps)
+        length = min(whole / count, 2 * longest)
+        return count, length * (1 - self.momentum)
+
+    def layers(
+        self, ledger: Ledger, told: LabelsTold, inputs: Mapping[str, Numbers], rows: float
+    ) -> tuple[Numbers, ...] | None:
+        """A trained model, for all that is left; None where there is nothing to learn."""
+        task = self._task(ledger, told, inputs, rows)
+        if task is None:
+            # Not needed; but what is promised for a release is spent on it.
+            ledger.measure([(told.column,)], rho=ledger.rest())
+            return None
+        return ledger.train(task, rho=ledger.rest()).layers
+
+    def _task(
+        self, ledger: Ledger, told: LabelsTold, inputs: Mapping[str, Numbers], rows: float
+    ) -> Training | None:
+        """The training run; None where there is nothing to learn, or but noise to learn from."""
+        if not inputs or told.told < 2:  # noqa: PLR2004 - two labels to tell apart
+            return None
+        steps, rate = self.steps(rows, ledger.rest())
+        task = Training(
+            inputs,
+            told.column,
+            told.table,
+            rows=max(rows, 1.0),
+            loss=self._loss(told),
+            hidden=self.hidden if self.label_model is Label.MLP else 0,
+            steps=steps,
+            rate=self.rate or None,
+            clip=self.clip,
+            learning_rate=rate,
+            momentum=self.momentum,
+        )
+        noise = task.steps / (2 * ledger.rest()) if ledger.rest() else math.inf
+        return task if noise < _MOST_NOISE**2 else None
+
+    def labels(
+        self,
+        told: LabelsTold,
+        inputs: Mapping[str, Numbers],
+        layers: tuple[Numbers, ...] | None,
+        drawn: Codes,
+        *,
+        hard: bool,
+    ) -> ClassLabels | NumberLabels:
+        """Labels that are as common in these rows as they were counted."""
+        if layers is None:
+            width = sum(table.shape[1] for table in inputs.values())
+            outputs = 1 if told.numeric else max(told.told, 1)
+            layers = (np.zeros((width + 1, outputs)),)
+        scorer = Scorer(inputs, layers)
+        if told.numeric:
+            spread = max(told.variance - float(scorer(drawn).var()), _LEAST_SPREAD * told.variance)
+            numbers = NumberLabels(
+                scorer, told.codes, told.shares, told.told, math.sqrt(spread), np.zeros(0)
+            )
+            return numbers.fitted(drawn, np.random.default_rng(1))
+        factor = _HINGE_FACTOR if self.label_model is Label.SVM else 1.0
+        shift = np.zeros(told.told)
+        found = ClassLabels(scorer, told.codes, told.shares, shift, told.told, factor, hard)
+        return found.fitted(drawn)
+
+    def _loss(self, told: LabelsTold) -> Loss:
+        if told.numeric:
+            return Loss.SQUARED
+        return Loss.HINGE if self.label_model is Label.SVM else Loss.LOGISTIC

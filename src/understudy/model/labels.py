@@ -1,0 +1,236 @@
+"""Labels that a trained model gives to rows: of a class, or of a number.
+
+Made of a model that was trained with noise and of noisy counts, so drawing is free.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from understudy.errors import BadInput
+from understudy.model.checks import checked_shares
+
+Codes = Mapping[str, NDArray[np.unsignedinteger]]
+Numbers = NDArray[np.float64]
+_ROUNDS = 50
+_FAR = 30.0
+"""Logits beyond this are as good as sure."""
+
+
+@dataclass(frozen=True, eq=False)
+class Scorer:
+    """A linear model of a row's codes, or one with a hidden layer."""
+
+    inputs: Mapping[str, Numbers]
+    """By column, the inputs of each code."""
+    layers: tuple[Numbers, ...]
+    """Inputs × outputs, the constant's row last."""
+
+    def __call__(self, codes: Codes) -> Numbers:
+        """What the model puts out for each row."""
+        rows = np.concatenate([table[codes[name]] for name, table in self.inputs.items()], axis=1)
+        for place, layer in enumerate(self.layers):
+            rows = rows @ layer[:-1] + layer[-1]
+            if place < len(self.layers) - 1:
+                rows = np.tanh(rows)
+        return rows
+
+    def to_json(self) -> dict[str, Any]:
+        """The model as plain data."""
+        return {
+            "inputs": {name: table.tolist() for name, table in self.inputs.items()},
+            "layers": [layer.tolist() for layer in self.layers],
+        }
+
+    @classmethod
+    def from_json(cls, content: Mapping[str, Any], sizes: Mapping[str, int]) -> "Scorer":
+        """The model that `to_json` wrote."""
+        inputs = {name: _matrix(table, sizes[name]) for name, table in content["inputs"].items()}
+        width = sum(table.shape[1] for table in inputs.values())
+        layers = []
+        for layer in content["layers"]:
+            layers.append(_matrix(layer, width + 1))
+            width = layers[-1].shape[1]
+        if not inputs or not layers:
+            msg = "A model of labels has inputs and layers."
+            raise BadInput(msg)
+        return cls(inputs, tuple(layers))
+
+
+@dataclass(frozen=True, eq=False)
+class ClassLabels:
+    """A class for each row, drawn by the model's chances; or the likeliest."""
+
+    scorer: Scorer
+    codes: NDArray[np.int64]
+    """Of each class, its code; one that no model tells (missing values) comes last."""
+    shares: Numbers
+    """Of each code in `codes`, its noisy share."""
+    shift: Numbers
+    """By class, what is added to the model's logits so that classes have their noisy shares."""
+    told: int
+    """So many classes does the model tell apart; the others come as often as their share says."""
+    factor: float = 1.0
+    hard: bool = False
+
+    kind = "classes"
+
+    def fitted(self, codes: Codes) -> "ClassLabels":
+        """With the shift by which these rows would have labels in their noisy shares."""
+        wished = np.maximum(self.shares[: self.told], 1e-12)
+        wished /= wished.sum()
+        logits, shift = self._logits(codes), np.zeros(self.told)
+        for _ in range(_ROUNDS):
+            shift += np.log(wished) - np.log(
+                np.maximum(_softmax(logits + shift).mean(axis=0), 1e-12)
+            )
+        return replace(self, shift=np.clip(shift - shift.mean(), -_FAR, _FAR))
+
+    def chances(self, codes: Codes) -> Numbers:
+        """By row and class that the model tells apart."""
+        return _softmax(self._logits(codes) + self.shift)
+
+    def draw(self, codes: Codes, rng: np.random.Generator) -> NDArray[np.int64]:
+        """A code for each row."""
+        chances = self.chances(codes)
+        if self.hard:
+            drawn = chances.argmax(axis=1)
+        else:
+            ladder = np.cumsum(chances, axis=1)
+            heights = rng.random(len(ladder)) * ladder[:, -1]
+            drawn = np.minimum((ladder <= heights[:, None]).sum(axis=1), self.told - 1)
+        return _untold(self.codes[drawn], self.codes[self.told :], self.shares[self.told :], rng)
+
+    def _logits(self, codes: Codes) -> Numbers:
+        out = self.factor * self.scorer(codes)
+        if out.shape[1] == 1 and self.told > 1:
+            out = np.concatenate([np.zeros_like(out), out], axis=1)
+        return np.clip(out, -_FAR, _FAR)
+
+    def to_json(self) -> dict[str, Any]:
+        """As plain data."""
+        return {
+            "scorer": self.scorer.to_json(),
+            "codes": self.codes.tolist(),
+            "shares": self.shares.tolist(),
+            "shift": self.shift.tolist(),
+            "told": self.told,
+            "factor": self.factor,
+            "hard": self.hard,
+        }
+
+    @classmethod
+    def from_json(
+        cls, content: Mapping[str, Any], sizes: Mapping[str, int], size: int
+    ) -> "ClassLabels":
+        """What `to_json` wrote, for a column of so many codes."""
+        scorer = Scorer.from_json(content["scorer"], sizes)
+        codes, told = _codes(content["codes"], size), int(content["told"])
+        outputs = scorer.layers[-1].shape[1]
+        if not 1 <= told <= len(codes) or outputs not in {told, 1}:
+            raise BadInput(_FITTING)
+        return cls(
+            scorer,
+            codes,
+            checked_shares(content["shares"], (len(codes),)),
+            _matrix([content["shift"]], 1)[0][:told],
+            told,
+            float(content["factor"]),
+            bool(content["hard"]),
+        )
+
+
+@dataclass(frozen=True, eq=False)
+class NumberLabels:
+    """A number for each row: what the model says, and a normal error, in the order of codes."""
+
+    scorer: Scorer
+    codes: NDArray[np.int64]
+    """In the order of their values; one that no model tells (missing values) comes last."""
+    shares: Numbers
+    told: int
+    spread: float
+    """The standard deviation of the error."""
+    steps: Numbers
+    """Between the codes that are told: from which number on the next one follows."""
+
+    kind = "numbers"
+
+    def fitted(self, codes: Codes, rng: np.random.Generator) -> "NumberLabels":
+        """With the steps by which these rows would have labels in their noisy shares."""
+        shares = self.shares[: self.told] / max(float(self.shares[: self.told].sum()), 1e-12)
+        numbers = self._numbers(codes, rng)
+        return replace(self, steps=np.quantile(numbers, np.clip(np.cumsum(shares)[:-1], 0, 1)))
+
+    def draw(self, codes: Codes, rng: np.random.Generator) -> NDArray[np.int64]:
+        """A code for each row."""
+        places = np.searchsorted(self.steps, self._numbers(codes, rng), side="right")
+        return _untold(self.codes[places], self.codes[self.told :], self.shares[self.told :], rng)
+
+    def _numbers(self, codes: Codes, rng: np.random.Generator) -> Numbers:
+        said = self.scorer(codes)[:, 0]
+        return np.asarray(said + rng.normal(0.0, self.spread, len(said)))
+
+    def to_json(self) -> dict[str, Any]:
+        """As plain data."""
+        return {
+            "scorer": self.scorer.to_json(),
+            "codes": self.codes.tolist(),
+            "shares": self.shares.tolist(),
+            "told": self.told,
+            "spread": self.spread,
+            "steps": self.steps.tolist(),
+        }
+
+    @classmethod
+    def from_json(
+        cls, content: Mapping[str, Any], sizes: Mapping[str, int], size: int
+    ) -> "NumberLabels":
+        """What `to_json` wrote, for a column of so many codes."""
+        scorer = Scorer.from_json(content["scorer"], sizes)
+        codes, told = _codes(content["codes"], size), int(content["told"])
+        steps, spread = np.array(content["steps"], np.float64), float(content["spread"])
+        fitting = 1 <= told <= len(codes) and steps.shape == (told - 1,) and 0 <= spread < np.inf
+        if not fitting or np.isnan(steps).any() or (np.diff(steps) < 0).any():
+            raise BadInput(_FITTING)
+        shares = checked_shares(content["shares"], (len(codes),))
+        return cls(scorer, codes, shares, told, spread, steps)
+
+
+_FITTING = "A model of labels has numbers that do not fit each other."
+
+
+def _untold(
+    drawn: NDArray[np.int64],
+    codes: NDArray[np.int64],
+    shares: Numbers,
+    rng: np.random.Generator,
+) -> NDArray[np.int64]:
+    """Labels, some of them replaced by codes that no model tells, as often as these occur."""
+    for code, share in zip(codes, shares, strict=True):
+        drawn = np.where(rng.random(len(drawn)) < share, code, drawn)
+    return drawn
+
+
+def _softmax(logits: Numbers) -> Numbers:
+    powers = np.exp(logits - logits.max(axis=1, keepdims=True))
+    return np.asarray(powers / powers.sum(axis=1, keepdims=True))
+
+
+def _matrix(numbers: object, rows: int) -> Numbers:
+    matrix = np.array(numbers, np.float64)
+    if matrix.ndim != 2 or len(matrix) != rows or not np.isfinite(matrix).all():  # noqa: PLR2004
+        raise BadInput(_FITTING)
+    return matrix
+
+
+def _codes(numbers: object, size: int) -> NDArray[np.int64]:
+    codes = np.array(numbers, np.int64)
+    if codes.ndim != 1 or not len(codes) or len({*codes.tolist()}) != len(codes):
+        raise BadInput(_FITTING)
+    if codes.min() < 0 or codes.max() >= size:
+        raise BadInput(_FITTING)
+    return codes
