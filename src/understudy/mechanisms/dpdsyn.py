@@ -91,10 +91,8 @@ class DpdSyn:
         left_out = [name for name in columns if name not in model.inputs]
         if not left_out:
             return ()
-        return (
-            f"Labels of {target} do not go by {listed(left_out)}: the stated independences would "
-            "not hold.",
-        )
+        why = "the stated independences would not hold"
+        return (f"Labels of {target} do not go by {listed(left_out)}: {why}.",)
 
     def fit(
         self, ledger: Ledger, known: Sequence[Measurement] = (), allowed: Allowed = anything

@@ -6,8 +6,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from understudy.domain import Clique
 from understudy.encode import Encoding
 from understudy.mechanisms.api import Model
+from understudy.model.labelled import LabelledModel
 from understudy.privacy.certificate import Certificate
 from understudy.privacy.promise import replaces
 from understudy.privacy.unit import Record
@@ -108,7 +110,7 @@ def report_of(  # noqa: PLR0913 - what a release holds
     encoding = Encoding(schema)
     structure = Structure.of(
         encoding.domain,
-        [one.clique for one in model.measurements if len(one.clique) > 1],
+        [clique for clique in _ties(model) if len(clique) > 1],
         codes,
         schema.target,
     )
@@ -130,6 +132,14 @@ def report_of(  # noqa: PLR0913 - what a release holds
         notes=tuple(notes),
         format=format,
     )
+
+
+def _ties(model: Model) -> list[Clique]:
+    """Columns that know of each other: measured together, or labels and what they go by."""
+    found = [one.clique for one in model.measurements]
+    if isinstance(model, LabelledModel):
+        found += [(name, model.target) for name in model.inputs]
+    return found
 
 
 def report_page(told: Report) -> bytes:

@@ -38,13 +38,20 @@ from understudy.privacy.unit import Person, Record, Replacement
 from understudy.privacy.weights import UNIT, RowWeights
 from understudy.schema import Schema
 
-CLASSES = {"two classes": [0, 1], "three classes": [0, 1, 2], "a number": [-1.5, 0.25, 2.0]}
+CLASSES = {
+    "two classes": [0, 1],
+    "three classes": [0, 1, 2],
+    "two sides": [0, 1],
+    "three sides": [0, 1, 2],
+    "a number": [-1.5, 0.25, 2.0],
+}
+LOSSES = {"two sides": Loss.HINGE, "three sides": Loss.HINGE, "a number": Loss.SQUARED}
 
 
 def task_of(kind="two classes", inputs=None, hidden=0, **facts):
     """A task on the columns a and b; a is one-hot, b a single number."""
     inputs = inputs or {"a": np.eye(3), "b": [-1.5, 0.25, 1.0, 3.0]}
-    loss = Loss.SQUARED if kind == "a number" else Loss.LOGISTIC
+    loss = LOSSES.get(kind, Loss.LOGISTIC)
     facts = {"rows": 100, "hidden": hidden, "loss": loss, "target": CLASSES[kind]} | facts
     return Training(inputs=inputs, target_column="y", **facts)
 
@@ -94,6 +101,9 @@ def loss_of(task, flat, codes):
     y = np.asarray(task.target, float)[codes["y"]]
     if task.loss is Loss.SQUARED:
         return (0.5 * (x[:, 0] - y) ** 2).sum()
+    if task.loss is Loss.HINGE:
+        own = 1 if x.shape[1] == 1 else np.arange(x.shape[1])
+        return np.maximum(1 - np.where(y[:, None] == own, x, -x), 0).sum()
     logits = np.concatenate([np.zeros((len(x), 1)), x], axis=1) if x.shape[1] == 1 else x
     chosen = logits[np.arange(len(y)), y.astype(int)]
     return (np.log(np.exp(logits).sum(axis=1)) - chosen).sum()
@@ -238,7 +248,7 @@ def test_all_pairs_and_handfuls_of_rows_stay_within_the_sensitivity(kind):
     assert max(norms) <= Record().squared(SENSITIVITY)
     apart = (norms[:, None] + norms - 2 * each @ each.T).max()
     assert apart <= Replacement().squared(SENSITIVITY)
-    if kind != "three classes":  # whose errors are never opposite: at 120 degrees at most
+    if not kind.startswith("three"):  # whose errors are never opposite: at 120 degrees at most
         assert apart >= Fraction(81, 100) * Replacement().squared(SENSITIVITY)
     for k in (2, 3):
         places = range(0, len(each), 2)

@@ -131,8 +131,13 @@ def _sum(noisy: NoisySum, pair: Pair, *, canary: bool) -> NDArray[np.float64]:
 def _training(task: Training, model: TrainedModel) -> float:
     """By how far the weights went where the canary's gradient points, at every step alike."""
     inputs = [np.asarray(table, np.float64)[RARE].ravel() for table in task.inputs.values()]
-    towards = np.concatenate([*inputs, [1.0]])
-    towards *= np.sign(np.asarray(task.target, np.float64)[RARE] - 0.5) / np.linalg.norm(towards)
-    went = float(towards @ model.layers[0].ravel()) * task.rows / (task.learning_rate * task.clip)
+    own = np.asarray(task.target, np.float64)[RARE]
+    sides = np.array([np.sign(own - 0.5)])
+    if task.outputs > 1:
+        sides = (np.arange(task.outputs) == own) - 1 / task.outputs
+    towards = np.outer(np.concatenate([*inputs, [1.0]]), sides).ravel()
+    towards /= np.linalg.norm(towards)
+    length = task.learning_rate / (1 - task.momentum) * task.clip
+    went = float(towards @ model.layers[0].ravel()) * task.rows / length
     # So many clipping norms; each step adds one, and noise of its own.
     return went / model.scale**2

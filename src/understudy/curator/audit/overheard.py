@@ -14,9 +14,12 @@ from understudy.privacy.train import TrainedModel, Training
 from understudy.privacy.weights import RowWeights
 
 _PUBLIC = frozenset(
-    {"budget", "domain", "encoding", "measure_event", "most_cells", "rest", "schema", "weigh"}
+    {
+        *("budget", "declare", "domain", "encoding", "measure_event", "most_cells", "rest"),
+        *("schema", "weigh"),
+    }
 )
-"""What a ledger tells about itself, and not about rows."""
+"""What a ledger tells about itself, or is told, and not about rows."""
 
 
 @dataclass(frozen=True)
@@ -106,6 +109,10 @@ class Overheard:
     def merged(self, groups: Groups) -> "Overheard":
         """The ledger that counts some codes together."""
         return Overheard(self._ledger.merged(groups), self._run, groups, self._weights)
+
+    def without(self, *columns: str) -> "Overheard":
+        """The ledger for whom some columns are not there."""
+        return Overheard(self._ledger.without(*columns), self._run, self._groups, self._weights)
 
     def weighted(self, weights: RowWeights) -> "Overheard":
         """The ledger that weighs rows."""

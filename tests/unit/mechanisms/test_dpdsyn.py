@@ -1,0 +1,241 @@
+"""DPDSyn: one account for features and labels, labels that follow the task, and odd tables."""
+
+from fractions import Fraction
+
+import numpy as np
+import pyarrow as pa
+import pytest
+
+from understudy.column import Column, Kind, Role
+from understudy.errors import BadInput, UnknownColumn
+from understudy.mechanisms.dpdsyn import INPUTS, DpdSyn
+from understudy.mechanisms.label_model import Label, LabelModel
+from understudy.mechanisms.mst import Mst
+from understudy.mechanisms.prism import Prism
+from understudy.model.labelled import LabelledModel
+from understudy.model.labels import ClassLabels, NumberLabels
+from understudy.model.product import ProductModel
+from understudy.pipeline import synthesize
+from understudy.privacy.accountant import cost
+from understudy.privacy.budget import Budget
+from understudy.privacy.ledger import Ledger
+from understudy.privacy.noise import SeededForTests
+from understudy.privacy.weights import UNIT
+from understudy.release import load
+from understudy.schema import Schema
+
+ROWS = 4000
+
+
+def column(name, size=4, role=Role.FEATURE, **facts):
+    facts = {"kind": Kind.INTEGER, "bounds": (0, size - 1), "null": False} | facts
+    return Column(name=name, role=role, **facts)
+
+
+def schema_of(target, *others):
+    return Schema((target, *others), rows_bound=10**5)
+
+
+SCHEMA = schema_of(
+    Column(name="y", kind=Kind.CATEGORICAL, categories=("no", "yes"), null=False, role=Role.TARGET),
+    column("a"),
+    column("b"),
+    column("noise"),
+)
+
+
+def table(rows=ROWS, seed=0):
+    """y goes by a alone; b goes with a."""
+    rng = np.random.default_rng(seed)
+    a = rng.integers(0, 4, rows)
+    y = np.where(rng.random(rows) < np.array([0.05, 0.2, 0.8, 0.95])[a], "yes", "no")
+    b = np.where(rng.random(rows) < 0.8, a, rng.integers(0, 4, rows))
+    return pa.table({"y": y, "a": a, "b": b, "noise": rng.integers(0, 4, rows)})
+
+
+def opened(data=None, schema=SCHEMA, epsilon=3.0):
+    data = table() if data is None else data
+    return Ledger.open(data, schema, Budget(epsilon, 1e-9), source=SeededForTests(1))
+
+
+def share_of_yes(drawn):
+    return [float(np.mean(drawn["y"][drawn["a"] == code] == 1)) for code in range(4)]
+
+
+@pytest.mark.parametrize("label_model", [*Label, LabelModel(rate=0.1)], ids=str)
+def test_labels_follow_what_predicts_them(label_model):
+    with opened() as ledger:
+        model = DpdSyn(label_model=label_model).fit(ledger)
+    drawn = model.sample(8000, np.random.default_rng(0))
+    np.testing.assert_allclose(share_of_yes(drawn), [0.05, 0.2, 0.8, 0.95], atol=0.13)
+    assert np.mean(drawn["y"]) == pytest.approx(0.5, abs=0.03)
+
+
+def test_features_and_labels_share_one_budget():
+    with opened() as ledger:
+        whole = ledger.rest()
+        DpdSyn(split=0.7).fit(ledger)
+        doors = [entry.request["door"] for entry in ledger.entries]
+        assert doors == ["measure", "measure", "train"]
+        assert 0 <= ledger.rest() < whole * Fraction(1, 10**6)
+        labels, features, training = (cost(e.event, ledger.budget.order) for e in ledger.entries)
+        assert float(training / whole) == pytest.approx(0.7, rel=1e-6)
+        assert float(labels / (labels + features)) == pytest.approx(0.02, rel=1e-6)
+
+
+@pytest.mark.parametrize("method", [Mst(), Prism()], ids=lambda one: one.name)
+def test_features_come_from_any_method(method):
+    with opened() as ledger:
+        model = DpdSyn(method).fit(ledger)
+        asked = [clique for entry in ledger.entries for clique in entry.request.get("cliques", [])]
+    assert isinstance(model, LabelledModel)
+    # Only a method that cannot do without it counts the target with others.
+    assert any("y" in clique and len(clique) > 1 for clique in asked) == (method == Prism())
+    drawn = model.sample(8000, np.random.default_rng(0))
+    assert list(drawn) == ["y", "a", "b", "noise"]
+    assert np.mean(drawn["a"] == drawn["b"]) > 0.6
+    np.testing.assert_allclose(share_of_yes(drawn), [0.05, 0.2, 0.8, 0.95], atol=0.13)
+
+
+def test_likeliest_labels_are_surer_than_any_model():
+    with opened() as ledger:
+        model = DpdSyn(hard=True).fit(ledger)
+    assert {*share_of_yes(model.sample(2000, np.random.default_rng(0)))} == {0.0, 1.0}
+
+
+def test_where_independences_name_the_target_labels_go_by_what_keeps_them():
+    release = synthesize(
+        table(),
+        epsilon=5.0,
+        schema=SCHEMA,
+        mechanism=DpdSyn(Mst()),
+        constraints=["y _||_ b | noise"],
+        seed=1,
+    )
+    told = release.certificate.public[INPUTS]
+    assert "b" in told["left out"]
+    assert set(told["columns"]) | set(told["left out"]) == {"a", "b", "noise"}
+    assert any("do not go by" in note for note in release.notes)
+    drawn = release.model.sample(20_000, np.random.default_rng(0))
+    by_b = [np.mean(drawn["y"][drawn["b"] == code]) for code in range(4)]
+    assert max(by_b) - min(by_b) < 0.04
+
+
+def test_weights_reach_training():
+    with opened() as ledger:
+        light = ledger.weighted(ledger.weigh({"a": [0, 0, 0, 1]}, [1], [UNIT // 2, UNIT // 4]))
+        DpdSyn().fit(light)
+        assert all(entry.request["weights"]["most"] == UNIT // 2 for entry in ledger.entries)
+    release = synthesize(
+        table(500),
+        epsilon=2.0,
+        schema=SCHEMA,
+        mechanism="dpdsyn",
+        protect_where=["a >= 3"],
+        rows=20,
+    )
+    assert not release.certificate.not_private
+
+
+# --- targets of every kind ------------------------------------------------------------------------
+
+
+def test_several_classes():
+    rng = np.random.default_rng(0)
+    a = rng.integers(0, 4, ROWS)
+    kind = np.array(["u", "v", "w"])[np.minimum(a, 2)]
+    target = Column(
+        name="y", kind=Kind.CATEGORICAL, categories=("u", "v", "w"), null=False, role=Role.TARGET
+    )
+    for label_model in Label:
+        with opened(pa.table({"y": kind, "a": a}), schema_of(target, column("a"))) as ledger:
+            model = DpdSyn(label_model=label_model).fit(ledger)
+        assert isinstance(model.labels, ClassLabels)
+        drawn = model.sample(4000, np.random.default_rng(0))
+        assert np.mean(drawn["y"] == np.minimum(drawn["a"], 2)) > 0.75
+
+
+def test_numbers():
+    rng = np.random.default_rng(0)
+    a = rng.integers(0, 4, ROWS)
+    y = np.clip(10 * a + rng.normal(5, 4, ROWS), 0, 40)
+    target = column("y", kind=Kind.REAL, bounds=(0, 40), bins=20, null=True, role=Role.TARGET)
+    data = pa.table({"y": pa.array(y, mask=rng.random(ROWS) < 0.1), "a": a})
+    with opened(data, schema_of(target, column("a"))) as ledger:
+        model = DpdSyn().fit(ledger)
+    assert isinstance(model.labels, NumberLabels)
+    drawn = model.sample(8000, np.random.default_rng(0))
+    assert np.mean(drawn["y"] == 20) == pytest.approx(0.1, abs=0.02)
+    middles = [drawn["y"][(drawn["a"] == code) & (drawn["y"] < 20)].mean() for code in range(4)]
+    np.testing.assert_allclose(middles, [2.1, 7, 12, 17], atol=1.5)
+
+
+@pytest.mark.parametrize(
+    "labels",
+    [["no"] * 50, ["no"] * 49 + ["yes"], [None] * 50, ["no"] * 25 + [None] * 25],
+    ids=["one class", "a class of one row", "none known", "some known"],
+)
+@pytest.mark.parametrize("label_model", Label)
+def test_odd_targets_are_absorbed(labels, label_model):
+    target = Column(
+        name="y", kind=Kind.CATEGORICAL, categories=("no", "yes"), null=True, role=Role.TARGET
+    )
+    data = pa.table({"y": pa.array(labels, pa.string()), "a": [0, 1] * 25})
+    with opened(data, schema_of(target, column("a"))) as ledger:
+        model = DpdSyn(label_model=label_model).fit(ledger)
+    assert set(model.sample(100, np.random.default_rng(0))["y"].tolist()) <= {0, 1, 2}
+
+
+def test_a_target_of_one_value_or_alone_is_absorbed():
+    single = Column(
+        name="y", kind=Kind.CATEGORICAL, categories=("x",), null=False, role=Role.TARGET
+    )
+    with opened(pa.table({"y": ["x"] * 9, "a": [1] * 9}), schema_of(single, column("a"))) as ledger:
+        model = DpdSyn().fit(ledger)
+        assert set(model.sample(20, np.random.default_rng(0))["y"].tolist()) == {0}
+    with opened(pa.table({"y": ["x"] * 9}), schema_of(single)) as ledger:
+        assert isinstance(DpdSyn().fit(ledger), ProductModel)
+
+
+def test_a_release_comes_back_and_draws_the_same(tmp_path):
+    release = synthesize(table(300), epsilon=1.0, schema=SCHEMA, mechanism=DpdSyn(Mst()), rows=40)
+    release.save(tmp_path / "release")
+    back = load(tmp_path / "release")
+    assert back.sample(30, seed=3).equals(release.sample(30, seed=3))
+    page = (tmp_path / "release" / "report.html").read_text("utf-8")
+    assert "could not be made" not in page
+
+
+# --- refusals -------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("make", "message"),
+    [
+        (lambda: DpdSyn(label_model="forest"), "no model of labels 'forest'. Known: logistic"),
+        (lambda: DpdSyn(split=0.0), "between 0 and 1"),
+        (lambda: DpdSyn(split=1.0), "between 0 and 1"),
+        (lambda: DpdSyn(features="mst"), "as a value"),
+        (lambda: LabelModel(momentum=1.0), "momentum"),
+        (lambda: LabelModel(rate=1.5), "rate"),
+        (lambda: LabelModel(hidden=0), "hidden"),
+    ],
+)
+def test_what_makes_no_sense_is_refused(make, message):
+    with pytest.raises(BadInput, match=message):
+        make()
+
+
+def test_a_target_is_needed():
+    with pytest.raises(BadInput, match="name it with --target"):
+        DpdSyn().check(["a"], None)
+    with pytest.raises(UnknownColumn):
+        DpdSyn().check(["a"], "y")
+
+
+def test_the_longer_a_run_the_less_noise_there_is():
+    usual = LabelModel()
+    few, small = usual.steps(1000, Fraction(1, 1000)), usual.steps(1000, Fraction(1, 10**7))
+    many = usual.steps(10**6, Fraction(1, 10))
+    assert small[0] <= few[0] <= many[0] == usual.most_steps
+    assert small[1] <= few[1] <= many[1]
