@@ -1,6 +1,6 @@
-"""One audit, in a process of its own: python -m helpers.audit_runs '{"name": ..., "runs": ...}'.
+"""Audits in processes of their own: forks of one program that loads everything once.
 
-Coverage would make it take three times as long. What is made of answers tells nothing more, so
+Coverage would make them take three times as long. What is made of answers tells nothing more, so
 fits are cut short; and a bug may be planted.
 """
 
@@ -10,31 +10,93 @@ import math
 import os
 import subprocess
 import sys
+import traceback
 
+import numpy as np
+
+from understudy.curator.audit import audit as audit_module
 from understudy.curator.audit.audit import evidence, judged
-from understudy.curator.audit.cases import cases
+from understudy.curator.audit.cases import BY_RISK, cases
+from understudy.curator.audit.likelihood import claimed_mu, noise_log_ratio
+from understudy.curator.audit.pair import RARE
 from understudy.model import estimate
 from understudy.privacy import budget, ledger, people
 from understudy.privacy.answers import CommonValues
 from understudy.privacy.unit import Person
+from understudy.privacy.weights import UNIT
+
+DELTA = 1e-5
 
 
-def audited(name, runs, *, epsilon=4.0, risk=1e-6, plant=None):
-    """What the audit found, as `Audited.to_json` writes it."""
-    asked = {"name": name, "runs": runs, "epsilon": epsilon, "risk": risk, "plant": plant}
-    environment = {
-        key: value for key, value in os.environ.items() if not key.startswith(("COV_", "COVERAGE_"))
-    }
-    environment["PYTHONPATH"] = os.pathsep.join(sys.path)
-    done = subprocess.run(
-        [sys.executable, "-m", "helpers.audit_runs", json.dumps(asked)],
-        env=environment,
-        capture_output=True,
-        text=True,
-        check=False,
-    )
-    assert done.returncode == 0, done.stderr
-    return json.loads(done.stdout)
+class Audits:
+    """The program that forks a child for each audit: python -m helpers.audit_runs."""
+
+    def __init__(self):
+        environment = {
+            key: value
+            for key, value in os.environ.items()
+            if not key.startswith(("COV_", "COVERAGE_"))
+        }
+        environment |= {"PYTHONPATH": os.pathsep.join(sys.path), "OPENBLAS_NUM_THREADS": "1"}
+        self._program = subprocess.Popen(
+            [sys.executable, "-m", "helpers.audit_runs"],
+            env=environment,
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            text=True,
+        )
+
+    def __call__(self, name, runs, *, epsilon=4.0, risk=1e-6, plant=None):
+        """What the audit found, as `Audited.to_json` writes it."""
+        return self._ask("audit", plant, name=name, runs=runs, epsilon=epsilon, risk=risk)
+
+    def of_less_weight(self, runs, *, epsilon=4.0, plant=None):
+        """See `canary_of_less_weight`."""
+        told = self._ask("canary_of_less_weight", plant, runs=runs, epsilon=epsilon)
+        return [np.array(numbers) for numbers in told]
+
+    def _ask(self, what, plant, **how):
+        self._program.stdin.write(json.dumps({"what": what, "plant": plant, "how": how}) + "\n")
+        self._program.stdin.flush()
+        told = json.loads(self._program.stdout.readline())
+        assert "failed" not in told, told["failed"]
+        return told["found"]
+
+    def close(self):
+        self._program.stdin.close()
+        assert self._program.wait(30) == 0
+        self._program.stdout.close()
+
+
+def audit(name, runs, epsilon, risk):
+    (case,) = cases(name, epsilon, DELTA)
+    sides = [evidence(case, runs, canary=canary) for canary in (False, True)]
+    return judged(case, *sides, risk=risk).to_json()
+
+
+def canary_of_less_weight(runs, epsilon):
+    """By run with the canary: how far it stands out, by its weight, and what was seen of that.
+
+    Also what was claimed, its weight, and how far apart the two tables' exact answers are.
+    """
+    (case,) = cases(f"measure, {BY_RISK}, record", epsilon, DELTA)
+    found = []
+    for run in audit_module._runs(case, runs, canary=True):
+        first, second = (entry.event for entry in run.events)
+        own = run.measurements[-1][2]
+        score = sum(table[RARE] for _, table in own.tables)
+        weight = own.weights[sum(limit <= score for limit in own.thresholds)] / UNIT
+        # Stage 1 in full, and of what comes after by the square of the weight.
+        squared = 3 / first.scale**2 + weight**2 * 3 / second.scale**2
+        counted = sum(
+            float(np.sum(np.square((a - b) / answer.scale)))
+            for answer, groups, look in run.measurements
+            for a, b in [[case.pair.counts(answer.clique, groups, look, canary=c) for c in (0, 1)]]
+        )
+        apart = math.sqrt(squared)
+        seen = (noise_log_ratio(run, case.pair) - squared / 2) / apart
+        found.append((apart, seen, claimed_mu(run.events), weight, math.sqrt(counted)))
+    return list(zip(*found, strict=True))
 
 
 def halve(function, place):
@@ -91,15 +153,29 @@ PLANTS = {
 }
 
 
-def main():
-    asked = json.loads(sys.argv[1])
+ASKED = {"audit": audit, "canary_of_less_weight": canary_of_less_weight}
+
+
+def answer(order):
     whole, short = estimate._followed, estimate.Stopping(iterations=1)
     estimate._followed = lambda points, _: whole(points, short)
-    if asked["plant"] is not None:
-        PLANTS[asked["plant"]]()
-    (case,) = cases(asked["name"], asked["epsilon"], 1e-5)
-    sides = [evidence(case, asked["runs"], canary=canary) for canary in (False, True)]
-    sys.stdout.write(json.dumps(judged(case, *sides, risk=asked["risk"]).to_json()))
+    if order["plant"] is not None:
+        PLANTS[order["plant"]]()
+    return ASKED[order["what"]](**order["how"])
+
+
+def main():
+    for line in sys.stdin:
+        child = os.fork()
+        if child == 0:
+            try:
+                told = {"found": answer(json.loads(line))}
+            except BaseException:  # noqa: BLE001 - whatever it is, the test is to show it
+                told = {"failed": traceback.format_exc()}
+            sys.stdout.write(json.dumps(told) + "\n")
+            sys.stdout.flush()
+            os._exit(0)
+        os.waitpid(child, 0)
 
 
 if __name__ == "__main__":
