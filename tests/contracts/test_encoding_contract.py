@@ -92,25 +92,30 @@ def check(engine, kind: Kind, examples: int, *, shapes: bool = False) -> None:
     holds()
 
 
+@pytest.mark.untraced
 @pytest.mark.parametrize("kind", DESCRIBED)
 def test_every_engine_gives_the_codes_of_numpy(engine, kind):
     check(engine, kind, EXAMPLES[engine.name])
 
 
+@pytest.mark.untraced
 @pytest.mark.parametrize("kind", DESCRIBED)
 def test_the_shortcuts_of_the_embedded_engine_give_the_codes_of_numpy(kind):
     check(None, kind, EXAMPLES["embedded"])
 
 
+@pytest.mark.untraced
 def test_every_engine_gives_the_shapes_of_numpy(engine):
     check(engine, Kind.UNKNOWN, FEWER, shapes=True)
 
 
+@pytest.mark.untraced
 @pytest.mark.parametrize("kind", [Kind.UNKNOWN, Kind.CATEGORICAL, Kind.DATE])
 def test_the_shortcuts_of_the_embedded_engine_give_the_shapes_of_numpy(kind):
     check(None, kind, FEWER, shapes=True)
 
 
+@pytest.mark.untraced
 @pytest.mark.parametrize("kind", [Kind.CATEGORICAL, Kind.REAL, Kind.DATETIME, Kind.UNKNOWN])
 def test_columns_that_come_as_stored_get_the_same_codes(kind):
     shapes = kind is Kind.UNKNOWN
@@ -139,6 +144,7 @@ def test_columns_that_come_as_stored_get_the_same_codes(kind):
 BYTES = st.binary(max_size=3) | st.sampled_from([b"", b" ", b"7", b"\xff", b"2020-01-02", b"a"])
 
 
+@pytest.mark.untraced
 @pytest.mark.parametrize("kind", list(Kind))
 def test_text_is_coded_alike_whether_each_value_is_read_once_or_each_cell(kind):
     shapes = kind is Kind.UNKNOWN

@@ -20,6 +20,7 @@ ARROW_TYPES = {
 }
 
 
+@pytest.mark.untraced
 @pytest.mark.parametrize("kind", DESCRIBED)
 class TestEveryKind:
     def test_a_decoded_code_encodes_to_itself(self, kind):
