@@ -282,8 +282,14 @@ def test_its_model_comes_back_from_json_as_the_same_law(mechanism):
         np.testing.assert_array_equal(one[name], other[name], strict=True)
 
 
-@pytest.mark.parametrize("unit", UNITS, ids=str)
-@pytest.mark.parametrize("count", [0, 1, 2])
+@pytest.mark.parametrize(
+    ("unit", "count"),
+    [
+        *((unit, count) for unit in UNITS for count in (0, 1)),
+        *(pytest.param(unit, 2, marks=pytest.mark.slow) for unit in UNITS),
+    ],
+    ids=str,
+)
 def test_a_table_with_next_to_no_rows_is_a_table(mechanism, unit, count):
     with opened(rows(count), unit=unit) as ledger:
         model = mechanism.fit(ledger, ())
@@ -295,8 +301,15 @@ def test_a_table_with_next_to_no_rows_is_a_table(mechanism, unit, count):
     assert ledger.encoding.decode(codes, np.random.default_rng(0)).num_rows == 10
 
 
-@pytest.mark.parametrize("epsilon", [1e-6, 500.0])
-@pytest.mark.parametrize("count", [0, ROWS])
+@pytest.mark.parametrize(
+    ("count", "epsilon"),
+    [
+        (0, 1e-6),
+        (ROWS, 500.0),
+        pytest.param(0, 500.0, marks=pytest.mark.slow),
+        pytest.param(ROWS, 1e-6, marks=pytest.mark.slow),
+    ],
+)
 def test_it_works_where_facts_are_found_out(kind, epsilon, count):
     release = synthesize(
         rows(count),

@@ -421,14 +421,14 @@ def test_a_sampled_scale_is_found_however_little_may_be_spent(monkeypatch):
     ("rate", "noise", "steps", "delta", "grain"),
     [
         (1e-4, 0.5, 100, 1e-7, 1e-3),
-        (1e-4, 0.8, 2000, 1e-9, 1e-4),
-        (1e-3, 1.0, 10_000, 1e-6, 4e-5),
         (0.01, 1.1, 1000, 1e-5, 1e-4),
         (0.02, 0.5, 10, 1e-6, 1e-3),
-        (0.1, 4.0, 500, 1e-9, 1e-4),
-        (0.2, 10.0, 2000, 1e-5, 1e-4),
         (0.5, 20.0, 200, 1e-6, 1e-4),
         (1.0, 20.0, 50, 1e-6, 1e-4),
+        pytest.param(1e-4, 0.8, 2000, 1e-9, 1e-4, marks=pytest.mark.slow),
+        pytest.param(1e-3, 1.0, 10_000, 1e-6, 4e-5, marks=pytest.mark.slow),
+        pytest.param(0.1, 4.0, 500, 1e-9, 1e-4, marks=pytest.mark.slow),
+        pytest.param(0.2, 10.0, 2000, 1e-5, 1e-4, marks=pytest.mark.slow),
     ],
 )
 def test_a_training_run_costs_what_others_say_and_not_less_than_it_loses(

@@ -166,10 +166,19 @@ CHANGES = {
 }
 
 
+@pytest.mark.untraced
 @pytest.mark.parametrize(
     ("key", "name"),
-    [*((KEY, name) for name in CHANGES), (None, "lowest bit"), (None, "nine")],
-    ids=[*(f"signed, {name}" for name in CHANGES), "unsigned, lowest bit", "unsigned, nine"],
+    [
+        pytest.param(KEY, "lowest bit", id="signed, lowest bit"),
+        pytest.param(None, "nine", id="unsigned, nine"),
+        *(
+            pytest.param(KEY, name, id=f"signed, {name}", marks=pytest.mark.slow)
+            for name in CHANGES
+            if name != "lowest bit"
+        ),
+        pytest.param(None, "lowest bit", id="unsigned, lowest bit", marks=pytest.mark.slow),
+    ],
 )
 def test_every_changed_byte_of_a_certificate_is_found(folder, certificate, key, name):
     publish(folder, {"model.bin": b"model"}, certificate, key=key)
@@ -179,6 +188,7 @@ def test_every_changed_byte_of_a_certificate_is_found(folder, certificate, key, 
     assert sound(folder)
 
 
+@pytest.mark.untraced
 @pytest.mark.parametrize("change", CHANGES.values(), ids=CHANGES)
 def test_every_changed_byte_of_a_released_file_is_found(folder, certificate, change):
     publish(folder, FILES, certificate)

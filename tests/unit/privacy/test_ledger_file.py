@@ -353,13 +353,27 @@ def accepted(path):
         return None
 
 
-@pytest.mark.parametrize("change", CHANGES.values(), ids=CHANGES)
-def test_every_changed_byte_is_found(used, change):
-    missed = [place for place in changed_bytes(used, change) if accepted(used) is not None]
+@pytest.mark.untraced
+@pytest.mark.parametrize(
+    "name",
+    [
+        *("lowest bit", "newline", "quote"),
+        *(
+            pytest.param(n, marks=pytest.mark.slow)
+            for n in ("case", "highest bit", "blank", "zero")
+        ),
+    ],
+)
+def test_every_changed_byte_is_found(used, name):
+    missed = [place for place in changed_bytes(used, CHANGES[name]) if accepted(used) is not None]
     assert missed == []
 
 
-@pytest.mark.parametrize("name", ["lowest bit", "newline", "quote"])
+@pytest.mark.untraced
+@pytest.mark.parametrize(
+    "name",
+    ["newline", *(pytest.param(name, marks=pytest.mark.slow) for name in ("lowest bit", "quote"))],
+)
 def test_a_changed_byte_next_to_a_line_that_was_cut_off_never_lowers_the_total(used, name):
     release = opened(used)
     complete, spent = used.stat().st_size, read_ledger(used).spent
