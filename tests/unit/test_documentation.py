@@ -2,10 +2,13 @@
 
 import os
 import re
+import shutil
 import subprocess
 import sys
 from dataclasses import fields
 from pathlib import Path
+
+import pytest
 
 from understudy.column import Column, Kind, Role, Source
 
@@ -30,22 +33,31 @@ def without_numbers(text):
     return re.sub(r"[\d,]*\d", "#", text).rstrip()
 
 
-def test_the_readme_shows_what_the_demo_prints(tmp_path):
+@pytest.fixture(scope="module")
+def demo(tmp_path_factory):
+    """The folder in which the demo was run, and what it printed."""
+    folder = tmp_path_factory.mktemp("demo")
+    done = in_shell("understudy demo", folder)
+    assert done.returncode == 0, done.stderr
+    return folder, done.stdout
+
+
+def test_the_readme_shows_what_the_demo_prints(demo):
     readme = (ROOT / "README.md").read_text(encoding="utf-8")
     block = readme.split("\n    Release: ")[1].split("\nThe second command")[0]
     shown = [line.removeprefix("    ") for line in f"Release: {block}".splitlines()]
-    printed = in_shell("understudy demo", tmp_path).stdout.splitlines()
+    printed = demo[1].splitlines()
     lines = {without_numbers(line) for line in printed}
     assert len(shown) > 12
     assert [line for line in shown if without_numbers(line) not in lines] == []
 
 
-def test_the_quickstart_can_be_followed_word_for_word(tmp_path):
+def test_the_quickstart_can_be_followed_word_for_word(demo, tmp_path):
     page = (ROOT / "docs" / "quickstart.md").read_text(encoding="utf-8")
     commands = re.findall(r"^    (.+)$", page, flags=re.MULTILINE)
     # What `make demo` and the activated environment do, but in the tests' own folder.
     assert commands[:2] == ["make demo", ". .venv/bin/activate"]
-    assert in_shell("understudy demo", tmp_path).returncode == 0
+    shutil.copytree(demo[0], tmp_path, dirs_exist_ok=True)
     assert len(commands) > 12
     for command in commands[2:]:
         done = in_shell(command, tmp_path)
@@ -54,11 +66,10 @@ def test_the_quickstart_can_be_followed_word_for_word(tmp_path):
     assert not (tmp_path / "refused").exists()
 
 
-def test_the_methods_page_shows_what_a_plan_prints(tmp_path):
+def test_the_methods_page_shows_what_a_plan_prints(demo):
     page = (ROOT / "docs" / "methods.md").read_text(encoding="utf-8")
     command, block = page.split("    understudy plan ")[1].split("```")[:2]
-    assert in_shell("understudy demo", tmp_path).returncode == 0
-    printed = in_shell(f"understudy plan {command.strip()}", tmp_path).stdout.splitlines()
+    printed = in_shell(f"understudy plan {command.strip()}", demo[0]).stdout.splitlines()
 
     def words(line):  # columns of figures are as wide as their figures
         return re.sub(r"[\d.,]*\d", "#", " ".join(line.split()))
