@@ -53,7 +53,8 @@ def test_each_is_caught():
         # Neither coverage nor workers: they take longer to load than most tests take.
         if not name.startswith(("COV_", "COVERAGE_", "PYTEST_"))
     }
-    environment |= {"PYTHONPATH": str(ROOT / "tests"), "PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1"}
+    environment |= {"PYTHONPATH": f"{ROOT / 'tests'}{os.pathsep}{ROOT / 'src'}"}
+    environment |= {"PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1"}
     environment |= {"OPENBLAS_NUM_THREADS": "1"}
     run = subprocess.run(
         [sys.executable, "-m", "planted.runs"],
