@@ -1,4 +1,4 @@
-"""Audits of verbs at ε = 4 with 1,000 runs on each table, of methods at ε = 10 with 500.
+"""Audits of verbs at ε = 4 with 1,000 runs on each table, of methods at ε = 10 with 500 or 200.
 
 Among the slow tests all have 2,000 at ε = 4, and 20,000 at ε = 1.
 
@@ -70,8 +70,9 @@ def test_no_claim_is_broken(audited, name):
 
 @pytest.mark.parametrize("name", METHODS)
 def test_no_method_breaks_its_claim(audited, name):
-    # So few runs see half of the noise in nine audits of ten, and its absence in all.
-    one = audited(name, 500, epsilon=10.0)
+    # 500 runs see half of the noise in nine audits of ten, 200 see where it is missing.
+    half_is_seen = name.partition(",")[0] in {"independent", "mst", "prism"}
+    one = audited(name, 500 if half_is_seen else 200, epsilon=10.0)
     assert not one["broken"], one
     assert one["epsilon_low"] <= one["epsilon"]
 
