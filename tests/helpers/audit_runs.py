@@ -84,7 +84,7 @@ def canary_of_less_weight(runs, epsilon):
     for run in audit_module._runs(case, runs, canary=True):
         first, second = (entry.event for entry in run.events)
         own = run.measurements[-1][2]
-        score = sum(table[RARE] for _, table in own.tables)
+        score = sum(table.scores[RARE] for table in own.tables)
         weight = own.weights[sum(limit <= score for limit in own.thresholds)] / UNIT
         # Stage 1 in full, and of what comes after by the square of the weight.
         squared = 3 / first.scale**2 + weight**2 * 3 / second.scale**2
