@@ -128,6 +128,7 @@ def synthesize(  # noqa: PLR0913 - each is a choice of its own, by name
         discover=not strict,
         check=lambda facts: _check_fit(chosen, facts, 0.0 if strict else finding),
         caps=() if protection is None else protection.caps(chosen.budget),
+        tell=tell,
     ) as book:
         _declare(book, chosen, rows)
         costs = demanded.costs(allowed, book.schema)

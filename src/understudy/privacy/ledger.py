@@ -81,6 +81,8 @@ from understudy.privacy.unit import Person, Record, Unit
 from understudy.privacy.weights import UNIT, RowWeights
 from understudy.schema import Schema
 
+_MANY_STEPS = 40
+"""Shorter runs are over before anybody wonders."""
 PricedEvent = TypeVar("PricedEvent", bound=Event)
 
 
@@ -101,6 +103,7 @@ class _Core:
     scored: ScoreBook
     caps: CapBook
     individual: Filter
+    tell: Callable[[str], None]
 
 
 class Ledger:
@@ -134,6 +137,7 @@ class Ledger:
         check: Callable[[Schema], None] | None = None,
         caps: Sequence[Cap] = (),
         each: Budget | None = None,
+        tell: Callable[[str], None] | None = None,
     ) -> "Ledger":
         """A ledger on a table: a path, a frame, an Arrow or an Ibis table.
 
@@ -141,7 +145,8 @@ class Ledger:
         be left open only to `discover` them; without a schema all are. `roles` go before those
         of the schema. `check` may refuse by public facts, before anything is written down. Requests
         that would cost a record under one of the `caps` too much are refused. With `each`, a record
-        takes part only while what it has lost itself stays within that.
+        takes part only while what it has lost itself stays within that. `tell` is called with
+        how far a long request has come: by its steps, and by nothing that depends on rows.
         """
         unit = unit or Record()
         source = source or OsRandom()
@@ -189,6 +194,7 @@ class Ledger:
             ScoreBook(),
             book,
             individual,
+            tell or (lambda _: None),
         )
         account = Account.open(budget, file=release, allow_non_private=allow_non_private)
         for reason in revealed(schema):
@@ -503,7 +509,17 @@ class Ledger:
             "clip": task.clip,
         }
         self._debit(event, Look(weights).told(request), weights)
-        return train(task, lambda: table.blocks(weights), event.scale, self._core.source)
+        return train(
+            task,
+            lambda: table.blocks(weights),
+            event.scale,
+            self._core.source,
+            lambda step: self._tell_step(step, task.steps),
+        )
+
+    def _tell_step(self, step: int, steps: int) -> None:
+        if steps >= _MANY_STEPS and step and step * 4 // steps > (step - 1) * 4 // steps:
+            self._core.tell(f"Training: {step} of {steps} steps")
 
     def train_event(
         self,

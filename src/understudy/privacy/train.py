@@ -227,19 +227,35 @@ class TrainedModel:
         return rows
 
 
-def train(task: Training, rows: RowBlocks, scale: float, source: RandomSource) -> TrainedModel:
-    """Train with discrete Gaussian noise of this scale (in whole steps) on each step's sum."""
+def train(
+    task: Training,
+    rows: RowBlocks,
+    scale: float,
+    source: RandomSource,
+    told: Callable[[int], None] = lambda _: None,
+) -> TrainedModel:
+    """Train with discrete Gaussian noise of this scale (in whole steps) on each step's sum.
+
+    `told` is called with the number of steps that are done, and with nothing else.
+    """
     # Matrices of a batch are small: threads would wait for each other longer than they work.
     # And no warning may tell about rows.
     with threadpool_limits(1, user_api="blas"), np.errstate(all="ignore"):
-        return _trained(task, rows, scale, source)
+        return _trained(task, rows, scale, source, told)
 
 
-def _trained(task: Training, rows: RowBlocks, scale: float, source: RandomSource) -> TrainedModel:
+def _trained(
+    task: Training,
+    rows: RowBlocks,
+    scale: float,
+    source: RandomSource,
+    told: Callable[[int], None],
+) -> TrainedModel:
     layers = _first_layers(task)
     speeds = [np.zeros_like(layer) for layer in layers]
     step_size = task.clip / CLIP_STEPS / (task.rows * task.chances / RATE_GRID)
-    for _ in range(task.steps):
+    for step in range(task.steps):
+        told(step)
         total = gradient_total(task, layers, _chosen(rows(), task, source))
         total += gaussian_noise(task.parameters, scale, source)
         at = 0

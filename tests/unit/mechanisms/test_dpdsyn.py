@@ -1,5 +1,6 @@
 """DPDSyn: one account for features and labels, labels that follow the task, and odd tables."""
 
+import re
 from fractions import Fraction
 
 import numpy as np
@@ -239,3 +240,11 @@ def test_the_longer_a_run_the_less_noise_there_is():
     many = usual.steps(10**6, Fraction(1, 10))
     assert small[0] <= few[0] <= many[0] == usual.most_steps
     assert small[1] <= few[1] <= many[1]
+
+
+def test_how_far_training_has_come_is_told_by_steps_alone():
+    told = []
+    synthesize(table(), epsilon=3.0, schema=SCHEMA, mechanism=DpdSyn(), rows=5, tell=told.append)
+    steps = [line for line in told if line.startswith("Training")]
+    assert len(steps) == 3
+    assert all(re.fullmatch(r"Training: \d+ of \d+ steps", line) for line in steps)
