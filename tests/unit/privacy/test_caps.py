@@ -12,6 +12,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from helpers.doors import DOORS, requests
 from helpers.tables import score_by_hand
 from understudy.column import Column, Kind, Role
 from understudy.encode import Encoding
@@ -24,10 +25,8 @@ from understudy.privacy.events import Exponential, Gaussian, Reveal, SampledGaus
 from understudy.privacy.folder import publish, verify
 from understudy.privacy.ledger import Ledger
 from understudy.privacy.ledger_file import create_ledger
-from understudy.privacy.row_maps import ClippedMoments
-from understudy.privacy.scores import STEPS, CountTV, L1Distance, in_steps
+from understudy.privacy.scores import STEPS, in_steps
 from understudy.privacy.spelling import digest, spelled, spelled_for_people
-from understudy.privacy.train import Training
 from understudy.privacy.unit import Person, Replacement
 from understudy.privacy.weights import UNIT, RowWeights
 from understudy.privacy.where import Where
@@ -126,23 +125,6 @@ def test_who_weighs_nothing_loses_nothing_and_who_weighs_all_loses_all():
 # --- the ledger refuses exactly what would cost too much ------------------------------------------
 
 
-def _training(**options):
-    return Training({"age": np.linspace(-1, 1, 10)}, "sex", [0, 1], rows=60, steps=2, **options)
-
-
-DOORS = {
-    "measure": lambda ledger, rho: ledger.measure([("age",), ("age", "sex")], rho=rho),
-    "select": lambda ledger, rho: ledger.select(
-        [L1Distance(("sex",), [30.0, 30.0]), CountTV(("age",), ("sex",))], rho=rho
-    ),
-    "scores": lambda ledger, rho: ledger.scores([L1Distance(("sex",), [30.0, 30.0])], rho=rho),
-    "sum": lambda ledger, rho: ledger.sum(ClippedMoments({"age": range(10)}, 9.0), rho=rho),
-    "train": lambda ledger, rho: ledger.train(_training(), rho=rho),
-    "train on samples": lambda ledger, rho: ledger.train(_training(rate=0.5), rho=rho),
-}
-WEIGHTS = st.lists(st.sampled_from([0, 1, 100, 341, 512, 1000, UNIT]), min_size=3, max_size=3)
-
-
 def own_cost(event, order, weight, most):
     """What a record of this weight loses, by the formulas and not by the code under test."""
     if weight == 0:
@@ -158,14 +140,7 @@ def own_cost(event, order, weight, most):
 
 
 @settings(max_examples=40)
-@given(
-    st.lists(
-        st.tuples(st.sampled_from(sorted(DOORS)), st.none() | WEIGHTS, st.floats(0.01, 0.6)),
-        min_size=1,
-        max_size=7,
-    ),
-    st.floats(0.2, 1.0),
-)
+@given(requests(most=7), st.floats(0.2, 1.0))
 def test_a_request_is_refused_exactly_if_a_capped_record_would_lose_too_much(asked, epsilon):
     cap = capped(epsilon)
     spent = 0.0

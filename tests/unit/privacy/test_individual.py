@@ -12,6 +12,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from helpers.doors import DOORS, requests
 from understudy.column import Column, Kind, Role, Source
 from understudy.errors import BadInput, BudgetSpent, PrivacyRefused
 from understudy.privacy.budget import Budget
@@ -19,9 +20,6 @@ from understudy.privacy.caps import cost_for
 from understudy.privacy.individual import EACH
 from understudy.privacy.ledger import Ledger
 from understudy.privacy.noise import SeededForTests
-from understudy.privacy.row_maps import ClippedMoments
-from understudy.privacy.scores import CountTV, L1Distance
-from understudy.privacy.train import Training
 from understudy.privacy.unit import Person, Replacement
 from understudy.privacy.weights import UNIT
 from understudy.schema import Schema
@@ -53,29 +51,8 @@ def weighed(ledger, *weights):
     return ledger.weighted(ledger.weigh(TABLES, THRESHOLDS, weights))
 
 
-DOORS = {
-    "measure": lambda ledger, rho: ledger.measure([("age",), ("age", "sex")], rho=rho),
-    "select": lambda ledger, rho: ledger.select(
-        [L1Distance(("sex",), [30.0, 30.0]), CountTV(("age",), ("sex",))], rho=rho
-    ),
-    "scores": lambda ledger, rho: ledger.scores([L1Distance(("sex",), [30.0, 30.0])], rho=rho),
-    "sum": lambda ledger, rho: ledger.sum(ClippedMoments({"age": range(10)}, 9.0), rho=rho),
-    "train": lambda ledger, rho: ledger.train(
-        Training({"age": np.linspace(-1, 1, 10)}, "sex", [0, 1], rows=60, steps=2), rho=rho
-    ),
-}
-WEIGHTS = st.lists(st.sampled_from([0, 1, 100, 341, 512, 1000, UNIT]), min_size=3, max_size=3)
-
-
 @settings(max_examples=60)
-@given(
-    st.lists(
-        st.tuples(st.sampled_from(sorted(DOORS)), st.none() | WEIGHTS, st.floats(0.01, 0.6)),
-        min_size=1,
-        max_size=9,
-    ),
-    st.floats(0.2, 1.0),
-)
+@given(requests(most=9), st.floats(0.2, 1.0))
 def test_nobody_loses_more_than_the_bound_and_nobody_goes_who_could_stay(asked, epsilon):
     limit = bound(epsilon)
     spent, scored = [Fraction(0)] * 3, False
