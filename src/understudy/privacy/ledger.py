@@ -509,9 +509,14 @@ class Ledger:
             "clip": task.clip,
         }
         self._debit(event, Look(weights).told(request), weights)
+        # Coded once, for every step reads all of them; of a database that would be a query each.
+        held = [
+            ({name: codes[name] for name in task.columns}, row_weights)
+            for codes, row_weights in table.blocks(weights)
+        ]
         return train(
             task,
-            lambda: table.blocks(weights),
+            lambda: held,
             event.scale,
             self._core.source,
             lambda step: self._tell_step(step, task.steps),

@@ -7,6 +7,7 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
+from helpers.tables import load as load_into
 from understudy.column import Column, Kind, Role
 from understudy.errors import BadInput, UnknownColumn
 from understudy.mechanisms.dpdsyn import INPUTS, DpdSyn
@@ -21,6 +22,7 @@ from understudy.privacy.accountant import cost
 from understudy.privacy.budget import Budget
 from understudy.privacy.ledger import Ledger
 from understudy.privacy.noise import SeededForTests
+from understudy.privacy.table import PrivateTable
 from understudy.privacy.weights import UNIT
 from understudy.release import load
 from understudy.schema import Schema
@@ -248,3 +250,19 @@ def test_how_far_training_has_come_is_told_by_steps_alone():
     steps = [line for line in told if line.startswith("Training")]
     assert len(steps) == 3
     assert all(re.fullmatch(r"Training: \d+ of \d+ steps", line) for line in steps)
+
+
+def test_rows_of_a_database_are_coded_once_for_all_steps(engine, monkeypatch):
+    reads = []
+    whole = PrivateTable._streamed
+
+    def streamed(self):
+        reads.append(1)
+        return whole(self)
+
+    monkeypatch.setattr(PrivateTable, "_streamed", streamed)
+    stored = load_into(engine, table(300), "labelled")
+    release = synthesize(stored, epsilon=2.0, schema=SCHEMA, mechanism=DpdSyn(), rows=20)
+    (training,) = (e for e in release.certificate.entries if e.request["door"] == "train")
+    assert training.request["steps"] > 5
+    assert len(reads) == 1
