@@ -121,6 +121,7 @@ def test_rows_are_drawn_by_generators_that_somebody_handed_over():
         "curator/space.py",
         "curator/trials.py",
         "experiments/demo.py",
+        *(f"experiments/dpdsyn/{name}.py" for name in ("split", "trial")),
         "experiments/prism/benchmarks.py",
         "experiments/privci/folds.py",
         *(f"experiments/reps/{name}.py" for name in ("made", "split", "tables")),
@@ -181,6 +182,7 @@ def test_nothing_reaches_for_the_network_or_another_program():
         assert not {"eval", "exec", "compile", "__import__"} & calls(tree), name
 
 
+DPDSYN = ("aims", "arms", "document", "found", "printed", "split", "trial")
 PRISM = ("benchmarks", "document", "found", "sections", "trial", "whole_adult")
 PRIVCI = ("folds", "found", "measures", "structure", "trial")
 REPS = ("aims", "deciles", "found", "matched", "pictures", "split", "tables", "task", "trial")
@@ -204,6 +206,7 @@ def test_what_compares_with_rows_is_imported_by_the_command_line_alone():
         "experiments/compare/summary.py",
         "experiments/figures.py",
         "experiments/markdown.py",
+        *(f"experiments/dpdsyn/{name}.py" for name in DPDSYN),
         *(f"experiments/prism/{name}.py" for name in PRISM),
         *(f"experiments/privci/{name}.py" for name in PRIVCI),
         *(f"experiments/reps/{name}.py" for name in REPS),

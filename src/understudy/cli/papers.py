@@ -35,7 +35,14 @@ def _reps() -> Reproduce:
     return reproduce
 
 
+def _dpdsyn() -> Reproduce:
+    from understudy.experiments.dpdsyn.reproduce import reproduce
+
+    return reproduce
+
+
 PAPERS = (
+    Paper("dpdsyn", "adult, br2000, liver_patient_lpd and smoking", _dpdsyn),
     Paper("prism", "adult and adult_encoded", _prism),
     Paper("privci", "adult, compas, dutch_census, german_credit_kaggle and law_school", _privci),
     Paper("reps", "adult, breast_cancer_wisconsin and german_credit_uci", _reps),

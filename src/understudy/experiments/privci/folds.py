@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 from understudy.curator.coded_task import Codes
 from understudy.curator.source import read_rows
 from understudy.errors import BadInput, listed
+from understudy.experiments.folder import folder_with
 from understudy.experiments.privci.tables import TABLES, Table
 
 FOLDS = 5
@@ -41,14 +42,7 @@ def folds_of(table: Table, data: Path) -> Folds:
 
 def check_folder(data: Path | None) -> Path:
     """Refuse a folder that lacks a table, before the work."""
-    if data is None:
-        msg = "All tables of this paper are read: give their folder with --data."
-        raise BadInput(msg)
-    lacking = [table.file for table in TABLES if not (data / table.file).is_file()]
-    if lacking:
-        msg = f"{data} lacks {listed(lacking)}: give their folder with --data."
-        raise BadInput(msg)
-    return data
+    return folder_with(data, [table.file for table in TABLES])
 
 
 def coded(table: Table, data: Path) -> Codes:

@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 
 from understudy.curator.source import read_rows
 from understudy.errors import BadInput, listed
+from understudy.experiments.folder import folder_with
 from understudy.experiments.reps.rows import Rows, from_arrow, taken
 from understudy.schema import Schema
 from understudy.schema_files import read_schema
@@ -142,11 +143,7 @@ def tables_in(data: Path | None) -> tuple[Table, ...]:
     """Those that can be run; refused where the folder lacks one."""
     if data is None:
         return (SIM,)
-    wanted = [table.file for table in TABLES if table.file is not None]
-    lacking = [file for file in wanted if not (data / file).is_file()]
-    if lacking:
-        msg = f"{data} lacks {listed(lacking)}: give their folder with --data."
-        raise BadInput(msg)
+    folder_with(data, [table.file for table in TABLES if table.file is not None])
     return TABLES
 
 

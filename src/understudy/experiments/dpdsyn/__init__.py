@@ -1,0 +1,1 @@
+"""What the DPDSyn paper prints, and what comes out here."""
