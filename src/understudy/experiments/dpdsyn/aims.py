@@ -14,6 +14,8 @@ _TRIED: Mapping[str, Mapping[Learner, Arm]] = {
     "DPDSyn": PAIRED,
     "with MST features": dict.fromkeys(BOTH, WITH_MST),
 }
+_ENOUGH = 5
+"""Of fewer repetitions nothing is decided."""
 
 
 def aims(found: Found, epsilons: Sequence[float]) -> list[Aim]:
@@ -36,7 +38,7 @@ def _accuracy(found: Found, table: Table, epsilon: float, learner: Learner, name
     what = f"{table.name}, ε = {epsilon:g}: accuracy of {learner.upper()}, {name}"
     if mean is None:
         return Aim(what, paper, f"≥ {paper}", None, None, "", None)
-    met = mean.value >= float(paper)
+    met = mean.value >= float(paper) if mean.repetitions >= _ENOUGH else None
     return Aim(what, paper, f"≥ {paper}", mean.value, mean.half, shown(mean, 4), met)
 
 
@@ -49,9 +51,10 @@ def _log_loss(found: Found, epsilons: Sequence[float]) -> Iterator[Aim]:
             ]
             for table in TABLES
         ]
-        known = [(drawn.value, hard.value) for drawn, hard in pairs if drawn and hard]
-        lower = sum(drawn < hard for drawn, hard in known)
+        known = [(drawn, hard) for drawn, hard in pairs if drawn and hard]
+        lower = sum(drawn.value < hard.value for drawn, hard in known)
+        enough = known and min(drawn.repetitions for drawn, _ in known) >= _ENOUGH
         what = f"ε = {epsilon:g}: tables on which drawn labels have a lower log loss than hard ones"
         told = f"{lower} of {len(known)}"
-        met = lower == len(known) if known else None
+        met = lower == len(known) if enough else None
         yield Aim(what, "", "all", float(lower), None, told, met)

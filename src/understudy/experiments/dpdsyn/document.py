@@ -31,8 +31,9 @@ from understudy.experiments.markdown import figure_section, shown, table
 
 _Line = Mapping[Learner, Arm]
 """A line of a table: by downstream model, the arm that it shows."""
+_OURS = "DPDSyn, labels by the downstream model's kind"
 _LINES: Mapping[str, _Line] = {
-    "DPDSyn, labels by the downstream model's kind": PAIRED,
+    _OURS: PAIRED,
     **{arm.name: dict.fromkeys(BOTH, arm) for arm in (BY_LOGISTIC, WITH_MST, AIM, MST, MWEM)},
 }
 _ENOUGH = 5
@@ -73,9 +74,9 @@ def document(
 
 def _utility(found: Found, one: Table, epsilons: Sequence[float]) -> str:
     real = dict.fromkeys(BOTH, REAL)
-    guess = [shown(found.majority(one.name)), "", "", "", "", ""]
+    guess = ["", shown(found.majority(one.name)), "", "", "", "0.500"]
     rows = [
-        ["", "always the more common class", *(["", *guess[:1], *guess[1:5]] * len(BOTH))],
+        ["", "always the more common class", *(guess * len(BOTH))],
         ["", REAL.name, *_line(found, one, real, epsilons[0])],
     ]
     rows += [
@@ -173,7 +174,7 @@ def _ratios(found: Found, epsilons: Sequence[float]) -> str:
 
 
 def _scaled(found: Found, epsilon: float) -> str:
-    lines = {"DPDSyn, labels by the downstream model's kind": PAIRED}
+    lines = {REAL.name: dict.fromkeys(BOTH, REAL), _OURS: PAIRED}
     lines |= {arm.name: dict.fromkeys(BOTH, arm) for arm in RIVALS}
     rows = []
     for name, arms in lines.items():
@@ -197,7 +198,7 @@ def _facts(one: Table) -> str:
 
 
 def _coded(column: Column) -> str:
-    atoms = f"; {column.atoms[0]} by itself" if column.atoms else ""
+    atoms = f"; {column.atoms[0]:g} by itself" if column.atoms else ""
     if column.edges is not None:
         return f"between {', '.join(f'{edge:g}' for edge in column.edges)}{atoms}"
     if column.bounds is not None:

@@ -16,7 +16,8 @@ from understudy.report.svg import drawing, element
 _LEFT, _TOP, _WIDTH, _HEIGHT, _RIGHT = 52.0, 34.0, 400.0, 200.0, 120.0
 _HUES = dict(zip(BOTH, ("one", "two"), strict=True))
 _ACROSS = 2
-_LINE, _WORD = 14.0, 100.0
+_LINE, _LETTER = 14.0, 7.0
+"""About how high a name is, and how wide a letter."""
 
 
 @dataclass(frozen=True)
@@ -34,8 +35,9 @@ def pictures(found: Found, epsilons: Sequence[float]) -> Figures:
     """By number: what it shows, and the picture; one for each ε that there are outcomes for."""
     drawn: Figures = {}
     for epsilon in epsilons:
-        dots = {table.name: _dots(found, table.name, epsilon) for table in TABLES}
-        if any(dots.values()):
+        by_table = {table.name: _dots(found, table.name, epsilon) for table in TABLES}
+        dots = {name: found_dots for name, found_dots in by_table.items() if found_dots}
+        if dots:
             about = (
                 f"Accuracy against seconds of a release at ε = {epsilon:g} "
                 "(blue: MLP, brown: SVM; up and left is better)"
@@ -72,23 +74,23 @@ def _panel(dots: Sequence[_Dot]) -> list[Markup]:
     down = Scale.around(ends, _TOP + _HEIGHT, _TOP)
     across = Scale.around([math.log10(dot.seconds) for dot in dots], _LEFT, _LEFT + _WIDTH)
     drawn = [*_axes(across, down)]
-    taken: list[tuple[float, float]] = []
+    taken: list[tuple[float, float, float]] = []
     for dot in sorted(dots, key=lambda dot: -dot.value):
         x, y = across.place(math.log10(dot.seconds)), down.place(dot.value)
         low, high = down.place(dot.value - dot.half), down.place(dot.value + dot.half)
         drawn.append(element("line", x1=x, x2=x, y1=low, y2=high, class_=f"whisker {dot.hue}"))
         told = f"{dot.name}: {dot.value:.4f} ± {dot.half:.4f}, {dot.seconds:.1f} s"
         drawn.append(element("circle", element("title", told), cx=x, cy=y, r=4.5, class_=dot.hue))
-        word = _free(x, y, taken)
+        word = _free(x, y, _LETTER * len(dot.name), taken)
         drawn.append(element("text", dot.name, x=x + 7, y=word + 4, class_=f"{dot.hue} halo"))
     return drawn
 
 
-def _free(x: float, y: float, taken: list[tuple[float, float]]) -> float:
+def _free(x: float, y: float, wide: float, taken: list[tuple[float, float, float]]) -> float:
     """Where a name lies on no other one: as high as its dot, or lower."""
-    while any(abs(x - a) < _WORD and abs(y - b) < _LINE for a, b in taken):
+    while any(x < a + w and a < x + wide and abs(y - b) < _LINE for a, b, w in taken):
         y += 1.0
-    taken.append((x, y))
+    taken.append((x, y, wide))
     return y
 
 

@@ -1,7 +1,8 @@
 """The paper's four tables: its columns, cut at our own public edges.
 
 The paper does not print its bins. These are round numbers of years, hours, money and of what
-laboratories report, no more than 16 bins each; lists are all values of a column. Nothing was tuned.
+laboratories report, no more than 16 bins each, chosen once and not by any score; lists are all
+values of a column.
 """
 
 from dataclasses import dataclass
