@@ -42,10 +42,10 @@ def _dpdsyn() -> Reproduce:
 
 
 PAPERS = (
-    Paper("dpdsyn", "adult, br2000, liver_patient_lpd and smoking", _dpdsyn),
     Paper("prism", "adult and adult_encoded", _prism),
     Paper("privci", "adult, compas, dutch_census, german_credit_kaggle and law_school", _privci),
     Paper("reps", "adult, breast_cancer_wisconsin and german_credit_uci", _reps),
+    Paper("dpdsyn", "adult, br2000, liver_patient_lpd and smoking", _dpdsyn),
 )
 
 
