@@ -119,8 +119,9 @@ class DpdSyn:
         # MEASURE: the model of labels
         layers = self.label_model.layers(ledger, told, inputs if kept else {}, features.total)
         # FIT: labels as common as they were counted
-        drawn = features.sample(_DRAWN, np.random.default_rng(0))
-        labels = self.label_model.labels(told, inputs, layers, drawn, hard=self.hard)
+        rng = np.random.default_rng(0)
+        drawn = features.sample(_DRAWN, rng)
+        labels = self.label_model.labels(told, inputs, layers, drawn, rng, hard=self.hard)
         return LabelledModel(ledger.domain, features, target, labels, tuple(counted))
 
 

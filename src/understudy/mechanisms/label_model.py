@@ -132,12 +132,13 @@ class LabelModel:
         noise = task.steps / (2 * ledger.rest()) if ledger.rest() else math.inf
         return task if noise < _MOST_NOISE**2 else None
 
-    def labels(
+    def labels(  # noqa: PLR0913 - the last by name
         self,
         told: LabelsTold,
         inputs: Mapping[str, Numbers],
         layers: tuple[Numbers, ...] | None,
         drawn: Codes,
+        rng: np.random.Generator,
         *,
         hard: bool,
     ) -> ClassLabels | NumberLabels:
@@ -152,7 +153,7 @@ class LabelModel:
             numbers = NumberLabels(
                 scorer, told.codes, told.shares, told.told, math.sqrt(spread), np.zeros(0)
             )
-            return numbers.fitted(drawn, np.random.default_rng(1))
+            return numbers.fitted(drawn, rng)
         factor = _HINGE_FACTOR if self.label_model is Label.SVM else 1.0
         shift = np.zeros(told.told)
         found = ClassLabels(scorer, told.codes, told.shares, shift, told.told, factor, hard)
