@@ -88,10 +88,22 @@ def asked(one: object) -> object:
     return (one.clique, np.asarray(one.reference).tolist(), one.scale, one.offset)
 
 
+def parts_of(door: str, what: Any) -> list[object]:
+    """What was asked through a door, in a form that can be compared."""
+    # Row maps and training have sensitivities of their own, which their own tests are for.
+    if door == "sum":
+        return [type(what), what.columns, what.width]
+    if door == "train":
+        # As text, where no number is unlike itself.
+        return [what.columns, what.width, what.steps, what.rows, what.loss, repr(what.target)]
+    return [asked(one) for one in what]
+
+
 @contextmanager
 def listening(case, seen: Seen, before: Seen | None) -> Iterator[None]:
     """Write down what the ledger is asked and what the rows say; or give other answers instead."""
-    doors = {name: getattr(Ledger, name) for name in ("measure", "values", "select", "sum")}
+    names = ("measure", "values", "select", "sum", "train")
+    doors = {name: getattr(Ledger, name) for name in names}
     counts = {"count": PrivateTable.count, "values": PrivateTable.values}
     keys = np.random.default_rng(5)
 
@@ -102,11 +114,9 @@ def listening(case, seen: Seen, before: Seen | None) -> Iterator[None]:
             seen.exact.append(seen.reading)
             if case.shaken and name == "measure":
                 answer = tuple(shaken(one, case.seed) for one in answer)
-            # A row map has a sensitivity of its own, which its own tests are for.
-            parts = (type(what), what.columns, what.width) if name == "sum" else what
-            seen.asked.append((name, [asked(one) for one in parts], price))
+            seen.asked.append((name, parts_of(name, what), price))
             seen.answers.append(answer)
-            many = 1 if name in {"select", "sum"} else len(what)
+            many = 1 if name in {"select", "sum", "train"} else len(what)
             seen.allowed.append(self.unit.squared(Sensitivity(Fraction(many), Fraction(2 * many))))
             place = len(seen.asked)
             if before is None or place > len(before.asked):

@@ -210,7 +210,7 @@ def clipped_after_averaging(patch):
 
 
 def divided_by_the_batch(patch):
-    def wrong(task, rows, scale, source):
+    def wrong(task, rows, scale, source, _):
         layers = train._first_layers(task)
         for _ in range(task.steps):
             batch = list(train._chosen(rows(), task, source))

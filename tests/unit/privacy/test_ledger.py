@@ -144,7 +144,7 @@ def test_no_other_way_leads_from_a_ledger_to_counts_or_rows():
     asking_nothing = {"open", "close", "end", "split", "fix", "declare", "weigh", "recode"}
     asking_nothing |= {"measure_event", "train_event", "rest", "rest_delta"}
     asking_nothing |= {"domain", "encoding", "schema", "storage", "unit", "budget", "entries"}
-    asking_nothing |= {"most_cells", "weighted", "merged"}
+    asking_nothing |= {"most_cells", "weighted", "merged", "without"}
     assert {name for name in vars(Ledger) if not name.startswith("_")} == doors | asking_nothing
 
 
@@ -637,8 +637,8 @@ def test_so_little_that_it_buys_nothing_is_refused_at_once():
 
 def test_a_loss_may_be_named_in_plain_words():
     assert training(loss="squared").loss is Loss.SQUARED
-    with pytest.raises(BadInput, match="logistic, squared"):
-        training(loss="hinge")
+    with pytest.raises(BadInput, match="logistic, hinge, squared"):
+        training(loss="exponential")
     ledger = opened(budget=Budget(50.0, 1e-9))
     # Classes by the wrong name would be places beyond the last, and rows would raise.
     odd = Training({"x": np.zeros(10)}, "y", [-100, 0, 3, 1], rows=400, loss="squared", steps=1)
