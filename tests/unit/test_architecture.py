@@ -186,7 +186,10 @@ def test_nothing_reaches_for_the_network_or_another_program():
 DPDSYN = ("aims", "arms", "document", "found", "printed", "split", "trial")
 PRISM = ("benchmarks", "document", "found", "sections", "trial", "whole_adult")
 PRIVCI = ("folds", "found", "measures", "structure", "trial")
-REPS = ("aims", "deciles", "found", "matched", "pictures", "split", "tables", "task", "trial")
+REPS = (
+    *("aims", "deciles", "found", "matched", "pictures", "records", "split", "tables", "task"),
+    "trial",
+)
 
 
 def test_what_compares_with_rows_is_imported_by_the_command_line_alone():

@@ -5,7 +5,6 @@ from dataclasses import dataclass
 from itertools import combinations
 
 import numpy as np
-from numpy.typing import NDArray
 
 from understudy.curator.beforehand import Codes
 from understudy.curator.group_task import NO_TASK, GroupScores, GroupTask
@@ -34,11 +33,6 @@ class RareGroup:
     """What readers' models make of it."""
 
 
-def weighed_rows(weights: RowWeights, codes: Codes) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Each row's score and weight."""
-    return weights.scores(codes), weights.of_rows(codes)
-
-
 def rare_groups(  # noqa: PLR0913, PLR0917 - what is compared
     weights: RowWeights,
     limit: int,
@@ -48,7 +42,7 @@ def rare_groups(  # noqa: PLR0913, PLR0917 - what is compared
     rng: np.random.Generator,
 ) -> list[RareGroup]:
     """Rows beyond the threshold, and the others: how well each are kept, and predicted."""
-    beyond = {side: weighed_rows(weights, rows)[0] > limit for side, rows in codes.items()}
+    beyond = {side: weights.scores(rows) > limit for side, rows in codes.items()}
     sizes = {name: encoding.domain.sizes[name] for name in weights.columns}
     found = []
     for rows, is_rare in (("protected", True), ("all others", False)):

@@ -17,7 +17,7 @@ from understudy.curator.beforehand import Codes, Estimator, Numbers, estimator_o
 from understudy.curator.decile_losses import DecileLoss, by_decile
 from understudy.curator.deciles import DECILES, Tenths, deciles, deciles_by_distance
 from understudy.curator.group_task import GroupTask
-from understudy.curator.rare_groups import RareGroup, rare_groups, weighed_rows
+from understudy.curator.rare_groups import RareGroup, rare_groups
 from understudy.curator.result import Direction, Result, share
 from understudy.curator.tables import REAL, TEST, Tables
 from understudy.encode import Encoding
@@ -112,7 +112,7 @@ def judge(  # noqa: PLR0913, PLR0917 - what is compared
     weights = weights_told(curve)
     real, test = codes[REAL], codes.get(TEST)
     paid, notes = Paid(certificate), []
-    scores, own = weighed_rows(weights, real)
+    scores, own = weights.scores(real), weights.of_rows(real)
     losses = {weight: paid.epsilon(paid.cost(int(weight))) for weight in np.unique(own)}
     lost = np.array([losses[weight] for weight in own])
     # Where a decile ends is read off rows that are not judged.
@@ -122,7 +122,7 @@ def judge(  # noqa: PLR0913, PLR0917 - what is compared
         edges_from = scores[guide]
         notes.append("Deciles end where half of the real rows say; the other half is told.")
     else:
-        edges_from = weighed_rows(weights, test)[0]
+        edges_from = weights.scores(test)
     tenths = deciles(scores, edges_from)
     told = ~guide
     # Scores of those that a condition names are moved up, which says nothing of how rare they are.

@@ -6,9 +6,11 @@ from typing import Any
 from understudy import demanded
 from understudy.column import Column, Source
 from understudy.encode.ops import Storage
+from understudy.mechanisms.dpdsyn import INPUTS
 from understudy.privacy.caps import CAPS
 from understudy.privacy.certificate import Certificate
 from understudy.privacy.facts import outline, undescribed
+from understudy.privacy.individual import EACH
 from understudy.privacy.promise import replaces
 from understudy.protection import CURVE, PROTECTION
 from understudy.report.words import number_of, shortened
@@ -16,7 +18,7 @@ from understudy.schema import Schema
 from understudy.schema_files import schema_from_toml
 
 PARAMETERS = "parameters of the method"
-_NO_CHOICES = {"schema", "storage", "unit", CURVE, CAPS}
+_NO_CHOICES = {"schema", "storage", "unit", CURVE, CAPS, EACH, INPUTS}
 _LONGEST = 200
 """Of a choice that is shown."""
 _LONGEST_GRAPH = 20_000

@@ -25,6 +25,7 @@ from understudy.privacy.noise import SeededForTests
 from understudy.privacy.table import PrivateTable
 from understudy.privacy.weights import UNIT
 from understudy.release import load
+from understudy.report.public import choices
 from understudy.schema import Schema
 
 ROWS = 4000
@@ -266,3 +267,9 @@ def test_rows_of_a_database_are_coded_once_for_all_steps(engine, monkeypatch):
     (training,) = (e for e in release.certificate.entries if e.request["door"] == "train")
     assert training.request["steps"] > 5
     assert len(reads) == 1
+
+
+def test_what_labels_go_by_came_of_answers_and_is_no_choice_on_the_page():
+    release = synthesize(table(300), epsilon=1.0, schema=SCHEMA, mechanism=DpdSyn(Mst()), rows=9)
+    assert INPUTS in release.certificate.public
+    assert INPUTS not in choices(release.certificate)

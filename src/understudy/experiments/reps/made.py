@@ -17,7 +17,7 @@ from understudy.pipeline import synthesize
 from understudy.privacy.budget import Budget
 from understudy.privacy.ledger import Ledger
 from understudy.privacy.row_maps import Codes
-from understudy.privacy.weights import UNIT, RowWeights
+from understudy.privacy.weights import UNIT
 from understudy.protection import CURVE
 from understudy.schema import Schema
 from understudy.select.rarity import STEPS_PER_NAT
@@ -105,7 +105,7 @@ def _weighed(  # noqa: PLR0913, PLR0917 - all that there is
         beyond = round(found.threshold * STEPS_PER_NAT) + 1
         own = replace(own, thresholds=(beyond,), weights=(UNIT, 0))
         ledger = book.weighted(own)
-    scores, weights = record_weights(own, codes)
+    scores, weights = own.scores(codes), own.of_rows(codes)
     if arm.making is Making.SHUFFLED:
         # Not a public function of a record: so no ledger can do it, and nothing is promised.
         weights = rng.permutation(weights)
@@ -130,15 +130,10 @@ def _released(split: Split, schema: Schema, budget: Budget, codes: Codes, seed: 
     )
     told = release.certificate.public[CURVE]
     own = weights_told(told)
-    scores, weights = record_weights(own, codes)
+    scores, weights = own.scores(codes), own.of_rows(codes)
     spent = Fraction(told["spent_before"])
     given = Given(budget, spent, budget.rho - spent, weights, scores)
     return Made(from_arrow(release.table, schema), given)
-
-
-def record_weights(weights: RowWeights, codes: Codes) -> tuple[Whole, Whole]:
-    """By record: its score and its weight. Curator's eyes only."""
-    return weights.scores(codes), weights.of_rows(codes)
 
 
 def _drawn(model: Model, encoding: Encoding, count: int, rng: np.random.Generator) -> Rows:

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from understudy.curator.records import gini
 from understudy.experiments.reps.made import Given
 from understudy.privacy.budget import epsilon_of_rho
 from understudy.privacy.weights import UNIT
@@ -45,16 +46,3 @@ def losses(given: Given, top: NDArray[np.intp]) -> Losses:
         float(light[top].mean()),
         float(epsilons[top].mean()),
     )
-
-
-def gini(values: NDArray[np.float64]) -> float:
-    """Half the mean difference of two values, by their mean: 0 where all are equal.
-
-    >>> gini(np.array([1.0, 1.0, 1.0])), gini(np.array([0.0, 0.0, 3.0]))
-    (0.0, 0.6666666666666666)
-    """
-    ordered, count = np.sort(values), len(values)
-    if not ordered.sum():
-        return 0.0
-    ranks = 2 * np.arange(1, count + 1) - count - 1
-    return float(abs(ranks @ ordered) / (count * ordered.sum()))
