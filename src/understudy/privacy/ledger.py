@@ -50,6 +50,7 @@ from understudy.privacy.individual import written as bound_written
 from understudy.privacy.ledger_file import OpenRelease, open_release, read_ledger
 from understudy.privacy.looks import Look
 from understudy.privacy.merging import Merging
+from understudy.privacy.model_maps import MODEL_MAPS
 from understudy.privacy.noise import (
     OsRandom,
     RandomSource,
@@ -455,7 +456,7 @@ class Ledger:
         """A noisy sum of a row map; a scale counts in the map's own units."""
         self._check_whole()
         table, look = self._table(), self._looking(weights)
-        _check_kind(row_map, ROW_MAPS)
+        _check_kind(row_map, (*ROW_MAPS, *MODEL_MAPS))
         row_map.check(self.domain)
         table.check([], look.weights)
         look, event = self._admitted(

@@ -43,6 +43,8 @@ _ONE = 2.0**_FEATURE_BITS
 _WEIGHT_BITS, _LARGEST_WEIGHT = 16, 2.0**7
 _LOGIT_BITS, _LARGEST_LOGIT = 10, 2.0**4
 _ERROR_BITS, _LARGEST_ERROR = 16, 2.0**4
+ONE_ERROR = 2.0**_ERROR_BITS
+"""An error of 1, in whole steps."""
 _MOST_INPUTS, _MOST_HIDDEN, _MOST_OUTPUTS = 2**14, 2**12, 2**10
 
 RowBlocks = Callable[[], Iterable[tuple[Codes, Whole]]]
@@ -274,12 +276,22 @@ def gradient_total(
     rows: Iterable[tuple[Codes, Whole]],
 ) -> NDArray[np.int64]:
     """The sum of the rows' clipped gradients, in whole steps."""
-    steps = [whole.rounded(layer, _WEIGHT_BITS, _LARGEST_WEIGHT) for layer in layers]
+    steps = whole_layers(layers)
     total = np.zeros(task.parameters, np.int64)
     for codes, weights in rows:
         for part, part_weights in in_parts(codes, weights):
             total += _part_total(task, steps, part, part_weights)
     return total
+
+
+def whole_layers(layers: Iterable[NDArray[np.float64]]) -> list[Whole]:
+    """Weights in whole steps."""
+    return [whole.rounded(layer, _WEIGHT_BITS, _LARGEST_WEIGHT) for layer in layers]
+
+
+def model_output(task: Training, layers: list[Whole], codes: Codes) -> NDArray[np.float64]:
+    """What the model puts out for each row, from that row alone: logits, or numbers."""
+    return _passed(task, layers, codes)[1]
 
 
 _Wide = tuple[slice, Whole, NDArray[np.unsignedinteger]]
@@ -321,6 +333,11 @@ class _Rows:
         constant = np.full((len(activations), 1), _ONE)
         return cls(np.concatenate([activations, constant], axis=1), slice(None), [])
 
+    @property
+    def activations(self) -> Whole:
+        """Of rows that left a hidden layer: what it put out."""
+        return self._single[:, :-1]
+
     def times(self, layer: Whole) -> Whole:
         """What the layer makes of each row."""
         out: Whole = self._single @ layer[self._places]
@@ -356,15 +373,10 @@ def _part_total(
     task: Training, layers: list[Whole], codes: Codes, weights: Whole
 ) -> NDArray[np.int64]:
     target = np.asarray(task.target, np.float64)[codes[task.target_column]]
-    inputs = [_Rows.of_codes(task, codes)]
+    inputs, output = _passed(task, layers, codes)
+    errors = [output_errors(task, output, target)]
     if task.hidden:
-        heat = inputs[0].times(layers[0]) * 2.0 ** -(_FEATURE_BITS + _WEIGHT_BITS)
-        bent = _looked_up(heat, _TANH)
-        inputs.append(_Rows.of_activations(bent))
-    output = inputs[-1].times(layers[-1]) * 2.0 ** -(_FEATURE_BITS + _WEIGHT_BITS)
-    errors = [_output_errors(task, output, target)]
-    if task.hidden:
-        slope = 4.0**_FEATURE_BITS - bent * bent
+        slope = 4.0**_FEATURE_BITS - inputs[1].activations ** 2
         back = errors[0] @ layers[1][:-1].T * 2.0 ** -(_WEIGHT_BITS + 2 * _FEATURE_BITS)
         limit = _LARGEST_ERROR * 2.0**_ERROR_BITS
         errors.insert(0, np.clip(np.trunc(back * slope), -limit, limit))
@@ -383,9 +395,20 @@ def _part_total(
     return np.nan_to_num(np.concatenate(parts)).astype(np.int64)
 
 
-def _output_errors(task: Training, output: NDArray[np.float64], target: Whole) -> Whole:
-    """The derivative of the loss by the output, in whole steps."""
-    one = 2.0**_ERROR_BITS
+def _passed(
+    task: Training, layers: list[Whole], codes: Codes
+) -> tuple[list[_Rows], NDArray[np.float64]]:
+    """What enters each layer, and what leaves the last."""
+    inputs = [_Rows.of_codes(task, codes)]
+    if task.hidden:
+        heat = inputs[0].times(layers[0]) * 2.0 ** -(_FEATURE_BITS + _WEIGHT_BITS)
+        inputs.append(_Rows.of_activations(_looked_up(heat, _TANH)))
+    return inputs, inputs[-1].times(layers[-1]) * 2.0 ** -(_FEATURE_BITS + _WEIGHT_BITS)
+
+
+def output_errors(task: Training, output: NDArray[np.float64], target: Whole) -> Whole:
+    """The derivative of the loss by the output, in steps of 1/ONE_ERROR."""
+    one = ONE_ERROR
     known = np.nan_to_num(target)
     if task.loss is Loss.SQUARED:
         return whole.rounded(output - known[:, None], _ERROR_BITS, _LARGEST_ERROR)

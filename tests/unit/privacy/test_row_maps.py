@@ -20,16 +20,19 @@ from understudy.errors import BadInput, UnknownColumn
 from understudy.privacy import whole
 from understudy.privacy.budget import Budget
 from understudy.privacy.ledger import Ledger
+from understudy.privacy.model_maps import ModelCells, ModelMerit
 from understudy.privacy.noise import SeededForTests
 from understudy.privacy.row_maps import (
     ROWS_AT_ONCE,
     ClippedMoments,
     InducingFeatures,
     NormalScores,
+    ScoreCells,
     in_parts,
 )
+from understudy.privacy.train import Loss, Training
 from understudy.privacy.unit import Person, Record, Replacement, Sensitivity
-from understudy.privacy.weights import UNIT, RowWeights
+from understudy.privacy.weights import UNIT, RowWeights, ScoreTable
 from understudy.schema import Schema
 
 TIGHT = Fraction(9, 10)
@@ -105,8 +108,25 @@ def features(columns, target=(-1.0, 1.0, 0.0), **facts):
     return InducingFeatures(**(made | facts))
 
 
+def told(seed=0, classes=2, hidden=0, loss=Loss.LOGISTIC, size=3):
+    """A training run over three columns, and layers of its model."""
+    rng = np.random.default_rng(seed)
+    inputs = {f"x{k}": rng.normal(size=(size, 1 + k)) for k in range(3)}
+    target = [*(np.arange(size - 1) % classes), np.nan]
+    if loss is Loss.SQUARED:
+        target = rng.normal(size=size)
+    task = Training(inputs, "y", target, rows=100.0, hidden=hidden, loss=loss)
+    return task, [3 * rng.normal(size=shape) for shape in task.shapes]
+
+
 def sizes_of(row_map, **more):
+    def of_task():
+        return {**row_map.task.inputs, "y": row_map.task.target}
+
     tables = {
+        ScoreCells: lambda: {one.columns[0]: one.scores for one in row_map.tables},
+        ModelCells: of_task,
+        ModelMerit: of_task,
         ClippedMoments: lambda: row_map.values,
         NormalScores: lambda: row_map.scores,
         InducingFeatures: lambda: {**row_map.places, row_map.target_column: row_map.target},
@@ -150,7 +170,31 @@ INDUCING = {
     "spread out": (features([[0.25] * 16, [0.25, -0.25] * 8]), {}, "one"),
     "nothing": (features([[0.0], [0.0]], (0.0, 0.0)), {}, ""),
 }
-CASES = MOMENTS | NORMAL | INDUCING
+CELLS = {
+    "scores": (
+        ScoreCells(
+            (ScoreTable(("x",), (3,), (0, 5, 9)), ScoreTable(("y",), (2,), (-2, 1))), (1, 6)
+        ),
+        {},
+        "one swap",
+    ),
+    "one range": (ModelCells(*told()), {}, "one swap"),
+    "ranges": (ModelCells(*told(1), edges=(0.5, 1.0, 4.0)), {}, "one swap"),
+    "three classes": (ModelCells(*told(2, classes=3), edges=(1.0,)), {}, "one swap"),
+    "a hidden layer": (ModelCells(*told(3, hidden=4), edges=(0.1,)), {}, "one swap"),
+    "support vectors": (ModelCells(*told(4, loss=Loss.HINGE), edges=(1.0,)), {}, "one swap"),
+}
+MERITS = {
+    f"merit of {loss}, {classes} classes, {hidden} hidden": (
+        ModelMerit(*told(5, classes=classes, hidden=hidden, loss=loss)),
+        {},
+        "" if loss is Loss.SQUARED else "one swap",
+    )
+    for loss in Loss
+    for classes in (2, 3)
+    for hidden in (0, 4)
+}
+CASES = MOMENTS | NORMAL | INDUCING | CELLS | MERITS
 
 
 @pytest.mark.parametrize("case", CASES)
@@ -298,9 +342,11 @@ def wide_maps():
         ),
         {},
     )
+    yield ModelCells(*told(6, 3, hidden=7, size=40), edges=(0.3, 0.9, 2.0)), {}
+    yield ModelMerit(*told(7, 3, hidden=7, size=40)), {}
 
 
-@pytest.mark.parametrize("k", range(3))
+@pytest.mark.parametrize("k", range(5))
 def test_the_sum_does_not_depend_on_the_order_of_rows_nor_on_how_they_are_cut(k):
     row_map, more = list(wide_maps())[k]
     codes, weights = blocks(row_map, sizes_of(row_map, **more), 3000)
@@ -315,7 +361,7 @@ def test_the_sum_does_not_depend_on_the_order_of_rows_nor_on_how_they_are_cut(k)
         np.testing.assert_array_equal(total, added)
 
 
-@pytest.mark.parametrize("k", range(3))
+@pytest.mark.parametrize("k", range(5))
 def test_a_row_adds_the_same_whatever_rows_lie_beside_it(k):
     row_map, more = list(wide_maps())[k]
     sizes = sizes_of(row_map, **more)
@@ -332,7 +378,7 @@ def test_a_row_adds_the_same_whatever_rows_lie_beside_it(k):
             np.testing.assert_array_equal(added, each[row])
 
 
-@pytest.mark.parametrize("k", range(3))
+@pytest.mark.parametrize("k", range(5))
 def test_a_weight_counts_a_row_so_many_times(k):
     row_map, more = list(wide_maps())[k]
     codes, weights = blocks(row_map, sizes_of(row_map, **more), 60)
@@ -670,3 +716,78 @@ def test_the_sum_of_no_rows_is_noise_alone():
             answer = ledger.sum(row_map, scale=0.01)
         assert answer.values.shape == (row_map.width,)
         assert np.abs(answer.values).max() < 0.07
+
+
+def of_one_column(loss, target, slope):
+    """A model that puts out the slope for code 1, and minus as much for code 0."""
+    task = Training({"x": [[-1.0], [1.0]]}, "y", target, rows=10.0, loss=loss)
+    layer = np.zeros(task.shapes[0])
+    layer[0] = slope if task.outputs == 1 else slope * np.arange(task.outputs)
+    return task, [layer]
+
+
+def all_four():
+    """x and y, each 0 or 1."""
+    return {"x": np.array([0, 0, 1, 1]), "y": np.array([0, 1, 0, 1])}
+
+
+def test_cells_tell_what_a_model_gives_and_what_is_so():
+    task, layers = of_one_column(Loss.LOGISTIC, [0, 1], 2.5)
+    codes, weights = all_four(), np.array([1.0, 2.0, 4.0, 8.0])
+    plain = ModelCells(task, layers)
+    np.testing.assert_array_equal(
+        plain.total(codes, weights).reshape(plain.shape), [[[1, 2]], [[4, 8]]]
+    )
+    ranges = ModelCells(task, layers, edges=(1.0, 2.5, 9.0))
+    counted = ranges.total(codes, weights).reshape(ranges.shape)
+    assert counted[:, 2].tolist() == [[1, 2], [4, 8]]  # an edge belongs to the range above it
+    assert counted.sum() == 15
+
+
+@pytest.mark.parametrize(
+    ("loss", "target", "slope", "merits"),
+    [
+        (Loss.LOGISTIC, [0, 1], 16.0, [1, 0, 0, 1]),
+        (Loss.LOGISTIC, [0, 1], 0.0, [0.75] * 4),
+        (Loss.LOGISTIC, [0, 2], 16.0, [1, 0, 0, 1]),
+        (Loss.HINGE, [0, 1], 1.0, [1, 0, 0, 1]),
+        (Loss.HINGE, [0, 1], 0.9, [0, 0, 0, 0]),
+        (Loss.SQUARED, [-1.0, 1.0], 1.0, [1, 0, 0, 1]),
+        (Loss.SQUARED, [-1.0, 1.0], 0.5, [1 - 1 / 16, 1 - 9 / 16, 1 - 9 / 16, 1 - 1 / 16]),
+        (Loss.SQUARED, [np.nan, 99.0], 0.5, [0, 0, 0, 0]),
+    ],
+)
+def test_merit_is_1_for_a_row_that_is_right_and_0_for_one_that_is_all_wrong(
+    loss, target, slope, merits
+):
+    each = shares(ModelMerit(*of_one_column(loss, target, slope)), all_four())[:, 0]
+    np.testing.assert_allclose(each.astype(float) / ModelMerit.STEPS, merits, atol=1e-4)
+
+
+class Pretended(Training):
+    """Could read rows in another way than was proven."""
+
+
+@pytest.mark.parametrize(
+    ("make", "words"),
+    [
+        (lambda task, layers: ModelMerit(task, layers[:-1]), "shapes"),
+        (lambda task, layers: ModelMerit(task, [layers[0] * np.nan]), "finite"),
+        (lambda task, layers: ModelCells(task, layers, edges=(2.0, 1.0)), "increase"),
+        (lambda task, layers: ModelCells(task, layers, edges=(np.inf,)), "finite"),
+        (
+            lambda task, layers: ModelMerit(Pretended(task.inputs, "y", task.target, 9.0), layers),
+            "Training",
+        ),
+    ],
+)
+def test_maps_of_a_model_refuse_what_does_not_fit(make, words):
+    task, layers = of_one_column(Loss.LOGISTIC, [0, 1], 1.0)
+    with pytest.raises(BadInput, match=words):
+        make(task, layers).check(Domain.of({"x": 2, "y": 2}))
+
+
+def test_a_model_of_numbers_gives_no_classes():
+    task, layers = of_one_column(Loss.SQUARED, [-1.0, 1.0], 1.0)
+    with pytest.raises(BadInput, match="classes"):
+        ModelCells(task, layers).check(Domain.of({"x": 2, "y": 2}))
