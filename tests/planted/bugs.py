@@ -27,6 +27,7 @@ from understudy.privacy.answers import CommonValues
 from understudy.privacy.blocks import Weigher
 from understudy.privacy.certificate import Certificate
 from understudy.privacy.events import Reveal, Threshold
+from understudy.privacy.layer_inputs import ONE_INPUT, LayerInputs
 from understudy.privacy.ledger import Ledger
 from understudy.privacy.noise import (
     RATE_GRID,
@@ -236,8 +237,8 @@ def batches_of_one_size(patch):
 
 
 def norm_without_the_bias(patch):
-    whole = train._Rows.squared_norms
-    patch.setattr(train._Rows, "squared_norms", lambda self: whole(self) - train._ONE**2)
+    whole = LayerInputs.squared_norms
+    patch.setattr(LayerInputs, "squared_norms", lambda self: whole(self) - ONE_INPUT**2)
 
 
 def sharper_choice(patch):

@@ -11,11 +11,11 @@ docs/proofs/training.md.
 """
 
 import enum
+import math
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
-from math import inf
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -24,6 +24,7 @@ from threadpoolctl import threadpool_limits
 from understudy.domain import Clique, Domain
 from understudy.errors import BadInput, UnknownColumn, listed
 from understudy.privacy import whole
+from understudy.privacy.layer_inputs import INPUT_BITS, LayerInputs, PackedInputs
 from understudy.privacy.noise import RATE_GRID, RandomSource, gaussian_noise, joins
 from understudy.privacy.row_maps import Codes, in_parts
 from understudy.privacy.unit import Sensitivity
@@ -37,9 +38,7 @@ SMALLEST_NOISE = 2.0**16
 SENSITIVITY = Sensitivity(Fraction(CLIP_STEPS**2), Fraction(4 * CLIP_STEPS**2))
 """One row adds a vector no longer than the clipping norm."""
 
-_FEATURE_BITS, _LARGEST_FEATURE = 8, 2.0**6
-_ONE = 2.0**_FEATURE_BITS
-"""The constant input."""
+_FEATURE_BITS, _LARGEST_FEATURE = INPUT_BITS, 2.0**6
 _WEIGHT_BITS, _LARGEST_WEIGHT = 16, 2.0**7
 _LOGIT_BITS, _LARGEST_LOGIT = 10, 2.0**4
 _ERROR_BITS, _LARGEST_ERROR = 16, 2.0**4
@@ -149,6 +148,11 @@ class Training:
             for name, table in self.inputs.items()
         }
 
+    @cached_property
+    def packed(self) -> PackedInputs:
+        """How its inputs are looked up."""
+        return PackedInputs.of(self.input_tables)
+
     def check(self, domain: Domain) -> None:
         """Refuse what does not fit the domain; decided by public facts."""
         if self.target_column in self.inputs:
@@ -199,9 +203,9 @@ class Training:
             "steps": not (type(self.steps) is int and self.steps >= 1),
             "hidden": not (type(self.hidden) is int and self.hidden >= 0),
             "clip": not 2.0**-8 <= self.clip <= 2.0**8,
-            "rows": not 1 <= self.rows < inf,
+            "rows": not 1 <= self.rows < math.inf,
             "rate": self.rate is not None and not 2.0**-31 <= self.rate <= 1,
-            "learning_rate": not 0 < self.learning_rate < inf,
+            "learning_rate": not 0 < self.learning_rate < math.inf,
             "momentum": not 0 <= self.momentum < 1,
             "start": not (type(self.start) is int and self.start >= 0),
         }
@@ -294,81 +298,6 @@ def model_output(task: Training, layers: list[Whole], codes: Codes) -> NDArray[n
     return _passed(task, layers, codes)[1]
 
 
-_Wide = tuple[slice, Whole, NDArray[np.unsignedinteger]]
-"""The places of a column's numbers among the inputs, their table, and the rows' codes."""
-
-
-class _Rows:
-    """The inputs of some rows to a layer, the constant one included, in whole steps.
-
-    Columns of one number each form a matrix. A column that puts many numbers in, such as ones and
-    zeros for its categories, is not written out: what it adds is looked up, and its gradient
-    summed, by code. All is in whole numbers, so both ways give the same.
-    """
-
-    def __init__(self, single: Whole, places: list[int] | slice, wide: list[_Wide]) -> None:
-        self._single = single
-        self._places = places
-        self._wide = wide
-
-    @classmethod
-    def of_codes(cls, task: Training, codes: Codes) -> "_Rows":
-        """The rows as they enter the first layer."""
-        rows = len(codes[task.target_column])
-        single, places, wide, at = [], [], [], 0
-        for name, table in task.input_tables.items():
-            width = table.shape[1]
-            if width == 1:
-                single.append(table[:, 0][codes[name]])
-                places.append(at)
-            else:
-                wide.append((slice(at, at + width), table, codes[name]))
-            at += width
-        matrix = np.stack([*single, np.full(rows, _ONE)], axis=1)
-        return cls(matrix, [*places, at] if wide else slice(None), wide)
-
-    @classmethod
-    def of_activations(cls, activations: Whole) -> "_Rows":
-        """The rows as they leave a hidden layer."""
-        constant = np.full((len(activations), 1), _ONE)
-        return cls(np.concatenate([activations, constant], axis=1), slice(None), [])
-
-    @property
-    def activations(self) -> Whole:
-        """Of rows that left a hidden layer: what it put out."""
-        return self._single[:, :-1]
-
-    def times(self, layer: Whole) -> Whole:
-        """What the layer makes of each row."""
-        out: Whole = self._single @ layer[self._places]
-        for part, table, codes in self._wide:
-            out += (table @ layer[part])[codes]
-        return out
-
-    def squared_norms(self) -> Whole:
-        """The squared norm of each row."""
-        norms = whole.squared_norms(self._single)
-        for _, table, codes in self._wide:
-            norms += whole.squared_norms(table)[codes]
-        return norms
-
-    def gradient(self, errors: Whole, shape: tuple[int, int]) -> Whole:
-        """The sum over rows of inputs times errors."""
-        gradient = np.zeros(shape)
-        gradient[self._places] = self._single.T @ errors
-        for part, table, codes in self._wide:
-            gradient[part] = table.T @ _by_code(errors, codes, len(table))
-        return gradient
-
-
-def _by_code(errors: Whole, codes: NDArray[np.unsignedinteger], size: int) -> Whole:
-    """The sum of the errors of the rows with each code."""
-    outputs = errors.shape[1]
-    cells = codes.astype(np.intp)[:, None] * outputs + np.arange(outputs)
-    sums = np.bincount(cells.ravel(), errors.ravel(), minlength=size * outputs)
-    return sums.astype(np.float64, copy=False).reshape(size, outputs)
-
-
 def _part_total(
     task: Training, layers: list[Whole], codes: Codes, weights: Whole
 ) -> NDArray[np.int64]:
@@ -397,12 +326,12 @@ def _part_total(
 
 def _passed(
     task: Training, layers: list[Whole], codes: Codes
-) -> tuple[list[_Rows], NDArray[np.float64]]:
+) -> tuple[list[LayerInputs], NDArray[np.float64]]:
     """What enters each layer, and what leaves the last."""
-    inputs = [_Rows.of_codes(task, codes)]
+    inputs = [LayerInputs.of_codes(task.packed, codes)]
     if task.hidden:
         heat = inputs[0].times(layers[0]) * 2.0 ** -(_FEATURE_BITS + _WEIGHT_BITS)
-        inputs.append(_Rows.of_activations(_looked_up(heat, _TANH)))
+        inputs.append(LayerInputs.of_activations(_looked_up(heat, _TANH)))
     return inputs, inputs[-1].times(layers[-1]) * 2.0 ** -(_FEATURE_BITS + _WEIGHT_BITS)
 
 

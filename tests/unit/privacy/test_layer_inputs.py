@@ -1,0 +1,31 @@
+"""Inputs that are looked up by packs of columns are the inputs, written out."""
+
+import numpy as np
+import pytest
+
+from understudy.privacy.layer_inputs import ONE_INPUT, LayerInputs, PackedInputs
+
+SIZES = {"few": (3, 3), "one": (7, 1), "many": (50, 4), "more": (90, 2), "long": (5000, 1)}
+WIDE_LONG = {"few": (4, 2), "long and wide": (6000, 3), "last": (2, 1)}
+
+
+@pytest.mark.parametrize("sizes", [SIZES, WIDE_LONG, {"long": (5000, 1)}, {"one": (2, 2)}])
+def test_looked_up_as_written_out(sizes):
+    rng = np.random.default_rng(0)
+    tables = {name: rng.integers(-500, 500, size).astype(float) for name, size in sizes.items()}
+    codes = {n: rng.integers(0, len(t), 300).astype(np.uint16) for n, t in tables.items()}
+    rows = LayerInputs.of_codes(PackedInputs.of(tables), codes)
+    parts = [table[codes[name]] for name, table in tables.items()]
+    matrix = np.concatenate([*parts, np.full((300, 1), ONE_INPUT)], axis=1)
+    layer = rng.integers(-1000, 1000, (matrix.shape[1], 3)).astype(float)
+    errors = rng.integers(-1000, 1000, (300, 3)).astype(float)
+    np.testing.assert_array_equal(rows.times(layer), matrix @ layer)
+    np.testing.assert_array_equal(rows.squared_norms(), (matrix**2).sum(axis=1))
+    np.testing.assert_array_equal(rows.gradient(errors, layer.shape), matrix.T @ errors)
+
+
+def test_columns_are_packed_as_long_as_their_combinations_are_few():
+    packed = PackedInputs.of({name: np.zeros(size) for name, size in SIZES.items()})
+    assert [pack.names for pack in packed.packs] == [["few", "one", "many"], ["more"]]
+    assert packed.names == ["long"]
+    assert packed.places == [10, 11]
