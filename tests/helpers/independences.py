@@ -8,6 +8,7 @@ from hypothesis import strategies as st
 
 from understudy.knowledge import Independence
 from understudy.model.bayes_net import BayesNet
+from understudy.model.labelled import LabelledModel
 from understudy.model.merged import MergedModel
 from understudy.model.product import ProductModel
 
@@ -60,6 +61,8 @@ def joint_of(model):
 
     For merged codes: of the fine ones, which come apart column by column.
     """
+    if isinstance(model, LabelledModel):
+        return _labelled(model)
     if isinstance(model, MergedModel):
         coarse = joint_of(model.coarse)
         for axis, name in enumerate(model.coarse.domain.names):
@@ -72,6 +75,17 @@ def joint_of(model):
     for cell in itertools.product(*(range(sizes[name]) for name in names)):
         joint[cell] = _probability(model, dict(zip(names, cell, strict=True)))
     return joint / joint.sum()
+
+
+def _labelled(model):
+    """Features, and for each combination the chance of each label."""
+    features = joint_of(model.features)
+    names, sizes = model.features.domain.names, model.domain.sizes
+    joint = np.zeros([*features.shape, sizes[model.target]])
+    for cell in np.ndindex(features.shape):
+        row = {name: np.array([code]) for name, code in zip(names, cell, strict=True)}
+        joint[cell] = features[cell] * model.labels.law(row)[0]
+    return np.moveaxis(joint, -1, model.domain.names.index(model.target))
 
 
 def _probability(model, row):

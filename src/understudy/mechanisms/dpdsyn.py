@@ -31,6 +31,8 @@ INPUTS = "label inputs"
 """What a certificate calls the columns that labels go by."""
 _COUNTING = Fraction(1, 50)
 """Of what features get: the target's own counts, where none are known."""
+_OFF = 0.02
+"""Shares of labels that differ by more are told."""
 _DRAWN = 20_000
 """So many rows are drawn to see how features are spread: it costs nothing."""
 
@@ -46,6 +48,12 @@ class DpdSyn:
     """The part of the budget that labels get."""
     hard: bool = False
     """Whether each row gets its likeliest label. By the model's chances is better."""
+    match: bool = False
+    """Whether chances are moved until labels are as common in the release as they were counted.
+
+    Where columns are drawn by themselves, rows are less extreme than real ones: labels that are
+    right for each row are then not as common as among real rows, and moving them costs accuracy.
+    """
 
     name: ClassVar[str] = "dpdsyn"
     about: ClassVar[str] = "labels from a private model of the task, features by any method"
@@ -84,15 +92,26 @@ class DpdSyn:
             features.check_independences(allowed, names, target)
 
     def remarks(self, model: Model, target: str | None) -> Sequence[str]:
-        """Which columns labels do not go by, where independences keep them apart."""
+        """Which columns labels do not go by, and whether labels are as common as counted."""
         if not isinstance(model, LabelledModel):
             return ()
         columns = [name for name in model.domain.names if name != target]
         left_out = [name for name in columns if name not in model.inputs]
-        if not left_out:
-            return ()
-        why = "the stated independences would not hold"
-        return (f"Labels of {target} do not go by {listed(left_out)}: {why}.",)
+        said = []
+        if left_out:
+            why = "the stated independences would not hold"
+            said.append(f"Labels of {target} do not go by {listed(left_out)}: {why}.")
+        drawn = model.features.sample(_DRAWN, np.random.default_rng(0))
+        common = model.labels.law(drawn).mean(axis=0)[model.labels.codes]
+        off = float(np.abs(common - model.labels.shares).max())
+        if off > _OFF and not self.hard:
+            said.append(
+                f"Labels of {target} are drawn as each row makes them likely, and are up to "
+                f"{100 * off:.0f} % of rows more or less common than counted, for rows are less "
+                "varied than real ones. Features by a method that ties columns "
+                "(--param features=mst) come closer; --param match=true moves labels instead."
+            )
+        return said
 
     def fit(
         self, ledger: Ledger, known: Sequence[Measurement] = (), allowed: Allowed = anything
@@ -117,11 +136,13 @@ class DpdSyn:
         ledger.declare(INPUTS, {"columns": kept, "left out": left_out})
         inputs = input_tables(ledger.encoding.cells, kept or others[:1])
         # MEASURE: the model of labels
-        layers = self.label_model.layers(ledger, told, inputs if kept else {}, features.total)
-        # FIT: labels as common as they were counted
+        taught = self.label_model.taught(ledger, told, inputs if kept else {}, features.total)
+        # FIT: labels as sure, and as common, as they were counted
         rng = np.random.default_rng(0)
         drawn = features.sample(_DRAWN, rng)
-        labels = self.label_model.labels(told, inputs, layers, drawn, rng, hard=self.hard)
+        labels = self.label_model.labels(
+            told, inputs, taught, drawn, rng, hard=self.hard, match=self.match
+        )
         return LabelledModel(ledger.domain, features, target, labels, tuple(counted))
 
 

@@ -12,7 +12,9 @@ from understudy.errors import BadInput, listed
 from understudy.mechanisms.parameters import check_number, check_whole
 from understudy.mechanisms.parameters import told as parameters_told
 from understudy.model.labels import ClassLabels, Codes, NumberLabels, Numbers, Scorer
+from understudy.privacy.answers import NoisySum
 from understudy.privacy.ledger import Ledger
+from understudy.privacy.model_maps import ModelCells
 from understudy.privacy.train import Loss, Training
 from understudy.select.labels_told import LabelsTold
 
@@ -20,6 +22,8 @@ _HINGE_FACTOR = 2.0
 """A margin of 1 is as sure as these logits."""
 _MOST_NOISE = 2.0**16
 """In clipping norms: beyond, noise cannot be drawn, and nothing would be learned."""
+_AHEAD = (0.25, 0.5, 1.0, 1.5, 2.0, 3.0, 5.0)
+"""Ranges of logits in which rows are counted, to see how sure a model may be."""
 _LEAST_SPREAD = 0.01
 """Of a number's variance, what a model never explains."""
 
@@ -41,6 +45,15 @@ class Label(StrEnum):
         except ValueError:
             msg = f"There is no model of labels {name!r}. Known: {listed(cls)}."
             raise BadInput(msg) from None
+
+
+@dataclass(frozen=True, eq=False)
+class Taught:
+    """A trained model, and how it did."""
+
+    layers: tuple[Numbers, ...]
+    cells: NoisySum | None = None
+    """How many rows have which class, by the class that it gives them and how surely."""
 
 
 @dataclass(frozen=True)
@@ -68,6 +81,8 @@ class LabelModel:
     """The clipping norm; 0 for the usual one: 1, and 2 behind a hidden layer."""
     rate: float = 0.0
     """The share of rows that joins a step; 0 for all of them."""
+    calibration: float = 0.05
+    """Of the budget for labels, what tells how sure a model of classes may be."""
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "label_model", Label.of(self.label_model))
@@ -77,6 +92,9 @@ class LabelModel:
             check_number(name, getattr(self, name), least=0)
         if not 0 <= self.momentum < 1 or not 0 <= self.rate <= 1:
             msg = "momentum lies from 0 to below 1, and rate from 0 (all rows) to 1."
+            raise BadInput(msg)
+        if not 0 <= self.calibration < 1:
+            msg = "calibration is a part of the budget for labels, from 0 (none) to below 1."
             raise BadInput(msg)
 
     def __str__(self) -> str:
@@ -98,16 +116,20 @@ class LabelModel:
         length = min(whole / count, 2 * longest)
         return count, length * (1 - self.momentum)
 
-    def layers(
+    def taught(
         self, ledger: Ledger, told: LabelsTold, inputs: Mapping[str, Numbers], rows: float
-    ) -> tuple[Numbers, ...] | None:
+    ) -> Taught | None:
         """A trained model, for all that is left; None where there is nothing to learn."""
         task = self._task(ledger, told, inputs, rows)
         if task is None:
             # Not needed; but what is promised for a release is spent on it.
             ledger.measure([(told.column,)], rho=ledger.rest())
             return None
-        return ledger.train(task, rho=ledger.rest()).layers
+        part = Fraction(0 if told.numeric else self.calibration)
+        layers = ledger.train(task, rho=ledger.rest() * (1 - part)).layers
+        if not part:
+            return Taught(layers)
+        return Taught(layers, ledger.sum(ModelCells(task, layers, _AHEAD), rho=ledger.rest()))
 
     def _task(
         self, ledger: Ledger, told: LabelsTold, inputs: Mapping[str, Numbers], rows: float
@@ -136,18 +158,19 @@ class LabelModel:
         self,
         told: LabelsTold,
         inputs: Mapping[str, Numbers],
-        layers: tuple[Numbers, ...] | None,
+        taught: Taught | None,
         drawn: Codes,
         rng: np.random.Generator,
         *,
         hard: bool,
+        match: bool,
     ) -> ClassLabels | NumberLabels:
-        """Labels that are as common in these rows as they were counted."""
-        if layers is None:
+        """Labels by what was taught; these rows are such as will get them."""
+        if taught is None:
             width = sum(table.shape[1] for table in inputs.values())
             outputs = 1 if told.numeric else max(told.told, 1)
-            layers = (np.zeros((width + 1, outputs)),)
-        scorer = Scorer(inputs, layers)
+            taught, match = Taught((np.zeros((width + 1, outputs)),)), True
+        scorer = Scorer(inputs, taught.layers)
         if told.numeric:
             spread = max(told.variance - float(scorer(drawn).var()), _LEAST_SPREAD * told.variance)
             numbers = NumberLabels(
@@ -157,7 +180,10 @@ class LabelModel:
         factor = _HINGE_FACTOR if self.label_model is Label.SVM else 1.0
         shift = np.zeros(told.told)
         found = ClassLabels(scorer, told.codes, told.shares, shift, told.told, factor, hard)
-        return found.fitted(drawn)
+        if taught.cells is not None:
+            counts = taught.cells.values.reshape(-1, told.told)
+            found = found.calibrated(counts, _AHEAD, taught.cells.scale, drawn)
+        return found.matched(drawn) if match else found
 
     def _loss(self, told: LabelsTold) -> Loss:
         if told.numeric:

@@ -1,5 +1,6 @@
 """How far a model is from a stated independence: exact, from the model itself."""
 
+from functools import reduce
 from math import prod
 
 import numpy as np
@@ -10,10 +11,13 @@ from understudy.knowledge import Independence
 from understudy.model.bayes_net import BayesNet
 from understudy.model.factor import Factor, Table
 from understudy.model.graphical import GraphicalModel
+from understudy.model.labelled import LabelledModel
 from understudy.model.merged import MergedModel
 from understudy.model.product import ProductModel
 
 MOST_CELLS = 2**22
+_MOST_LABELLED = 2**16
+"""Combinations of what labels go by: a model is asked for each of them."""
 _MOST_CARRIED = 2**25
 """Cells of a message that carries the named columns past a separator."""
 
@@ -29,22 +33,61 @@ def model_information(model: object, independence: Independence) -> float | None
     """
     if isinstance(model, ProductModel):
         return 0.0
-    graphical = _graphical(model)
-    if graphical is None:
+    joint = _joint(model, independence.columns)
+    if joint is None:
         return None
-    sizes = graphical.domain.sizes
-    if not {*independence.columns} <= {*sizes}:
+    shape = dict(zip(independence.columns, joint.shape, strict=True))
+    sides = (independence.outcome, independence.protected, independence.given)
+    return conditional_information(joint.reshape([_size(shape, side) for side in sides]))
+
+
+def _joint(model: object, names: Clique) -> Table | None:
+    """The table of some columns; None where it is too large, or not known."""
+    if isinstance(model, LabelledModel):
+        return _labelled(model, names)
+    plain = model if isinstance(model, ProductModel) else _graphical(model)
+    if plain is None or not {*names} <= {*plain.domain.names}:
         return None
-    cells = _size(sizes, independence.columns)
-    widest = max(_size(sizes, separator) for separator in graphical.tree.separators)
-    if cells > MOST_CELLS or cells * widest > _MOST_CARRIED:
+    if _size(plain.domain.sizes, names) > MOST_CELLS:
+        return None
+    if isinstance(plain, ProductModel):
+        return reduce(np.multiply.outer, [plain.shares[name] for name in names], np.ones(()))
+    return _marginal(plain, names)
+
+
+def _marginal(model: GraphicalModel, names: Clique) -> Table | None:
+    sizes = model.domain.sizes
+    widest = max(_size(sizes, separator) for separator in model.tree.separators)
+    if _size(sizes, names) * widest > _MOST_CARRIED:
         return None
     try:
-        joint = graphical.beliefs.marginal(independence.columns)
+        return model.beliefs.marginal(names)
     except (BadInput, ModelTooLarge, MemoryError):
         return None
-    sides = (independence.outcome, independence.protected, independence.given)
-    return conditional_information(joint.reshape([_size(sizes, side) for side in sides]))
+
+
+def _labelled(model: LabelledModel, names: Clique) -> Table | None:
+    """Features and what labels go by; then labels, by their law."""
+    features = tuple(name for name in names if name != model.target)
+    if len(features) == len(names):
+        return _joint(model.features, names)
+    whole = (*features, *(name for name in model.inputs if name not in features))
+    sizes = model.features.domain.sizes
+    if not {*whole} <= {*sizes} or _size(sizes, whole) > _MOST_LABELLED:
+        return None
+    joint = _joint(model.features, whole)
+    if joint is None:
+        return None
+    if isinstance(model.features, MergedModel):  # labels go by the codes that come apart
+        for place, name in enumerate(whole):
+            if name in model.features.shares:
+                apart = np.tensordot(joint, model.features.shares[name], (place, 0))
+                joint = np.moveaxis(apart, -1, place)
+    places = np.indices(joint.shape).reshape(len(whole), -1).astype(np.uint32)
+    law = model.labels.law(dict(zip(whole, places, strict=True)))
+    told: Table = (joint.reshape(-1, 1) * law).reshape(*joint.shape, -1)
+    told = told.sum(axis=tuple(range(len(features), len(whole))))
+    return np.moveaxis(told, -1, names.index(model.target))
 
 
 def cliques_of(model: object) -> list[Clique]:

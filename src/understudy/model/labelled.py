@@ -14,10 +14,14 @@ from understudy.model.graphical import GraphicalModel
 from understudy.model.labels import ClassLabels, NumberLabels
 from understudy.model.merged import MergedModel
 from understudy.model.product import ProductModel
+from understudy.model.shuffled import ShuffledColumns
 from understudy.privacy.answers import Measurement, measurement_from_json, measurement_to_json
 
-Features = ProductModel | GraphicalModel | MergedModel | BayesNet
-_FEATURES = {kind.kind: kind for kind in (ProductModel, GraphicalModel, MergedModel, BayesNet)}
+Features = ProductModel | GraphicalModel | MergedModel | BayesNet | ShuffledColumns
+_FEATURES = {
+    kind.kind: kind
+    for kind in (ProductModel, GraphicalModel, MergedModel, BayesNet, ShuffledColumns)
+}
 _LABELS = {kind.kind: kind for kind in (ClassLabels, NumberLabels)}
 
 

@@ -3,7 +3,8 @@
 Made of a model that was trained with noise and of noisy counts, so drawing is free.
 """
 
-from collections.abc import Mapping
+import math
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -11,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from understudy.errors import BadInput
+from understudy.model.calibration import Calibration, cell_logits, softmax
 from understudy.model.checks import checked_shares
 
 Codes = Mapping[str, NDArray[np.unsignedinteger]]
@@ -70,28 +72,49 @@ class ClassLabels:
     shares: Numbers
     """Of each code in `codes`, its noisy share."""
     shift: Numbers
-    """By class, what is added to the model's logits so that classes have their noisy shares."""
+    """By class, what is added to the model's logits."""
     told: int
     """So many classes does the model tell apart; the others come as often as their share says."""
     factor: float = 1.0
+    """What the model's logits are multiplied by, before that."""
     hard: bool = False
 
     kind = "classes"
 
-    def fitted(self, codes: Codes) -> "ClassLabels":
+    def calibrated(
+        self, counts: Numbers, edges: Sequence[float], noise: float, codes: Codes
+    ) -> "ClassLabels":
+        """As sure as the rows that were counted.
+
+        By likeliest class, range of how far its logit is ahead, and class: the noisy counts. These
+        rows tell what logits are like there.
+        """
+        logits = cell_logits(self._unsloped(codes), edges) * self.factor
+        flat = (-1, self.told)
+        found = Calibration.fitted(counts.reshape(flat), logits.reshape(flat), noise)
+        return replace(self, factor=self.factor * found.slope, shift=found.shift)
+
+    def matched(self, codes: Codes) -> "ClassLabels":
         """With the shift by which these rows would have labels in their noisy shares."""
         wished = np.maximum(self.shares[: self.told], 1e-12)
         wished /= wished.sum()
         logits, shift = self._logits(codes), np.zeros(self.told)
         for _ in range(_ROUNDS):
             shift += np.log(wished) - np.log(
-                np.maximum(_softmax(logits + shift).mean(axis=0), 1e-12)
+                np.maximum(softmax(logits + shift).mean(axis=0), 1e-12)
             )
         return replace(self, shift=np.clip(shift - shift.mean(), -_FAR, _FAR))
 
     def chances(self, codes: Codes) -> Numbers:
         """By row and class that the model tells apart."""
-        return _softmax(self._logits(codes) + self.shift)
+        return softmax(self._logits(codes) + self.shift)
+
+    def law(self, codes: Codes) -> Numbers:
+        """By row and code: the chance that it is drawn."""
+        chances = self.chances(codes)
+        if self.hard:
+            chances = np.eye(self.told)[chances.argmax(axis=1)]
+        return _by_code(chances, self.codes, self.shares[self.told :])
 
     def draw(self, codes: Codes, rng: np.random.Generator) -> NDArray[np.int64]:
         """A code for each row."""
@@ -105,10 +128,13 @@ class ClassLabels:
         return _untold(self.codes[drawn], self.codes[self.told :], self.shares[self.told :], rng)
 
     def _logits(self, codes: Codes) -> Numbers:
-        out = self.factor * self.scorer(codes)
+        return np.clip(self.factor * self._unsloped(codes), -_FAR, _FAR)
+
+    def _unsloped(self, codes: Codes) -> Numbers:
+        out = self.scorer(codes)
         if out.shape[1] == 1 and self.told > 1:
             out = np.concatenate([np.zeros_like(out), out], axis=1)
-        return np.clip(out, -_FAR, _FAR)
+        return out
 
     def to_json(self) -> dict[str, Any]:
         """As plain data."""
@@ -165,6 +191,13 @@ class NumberLabels:
         numbers = self._numbers(codes, rng)
         return replace(self, steps=np.quantile(numbers, np.clip(np.cumsum(shares)[:-1], 0, 1)))
 
+    def law(self, codes: Codes) -> Numbers:
+        """By row and code: the chance that it is drawn."""
+        ahead = (self.steps - self.scorer(codes)[:, :1]) / max(self.spread, 1e-12)
+        below = np.vectorize(_normal_below, otypes=[np.float64])(ahead)
+        chances = np.diff(below, axis=1, prepend=0.0, append=1.0)
+        return _by_code(chances, self.codes, self.shares[self.told :])
+
     def draw(self, codes: Codes, rng: np.random.Generator) -> NDArray[np.int64]:
         """A code for each row."""
         places = np.searchsorted(self.steps, self._numbers(codes, rng), side="right")
@@ -215,9 +248,18 @@ def _untold(
     return drawn
 
 
-def _softmax(logits: Numbers) -> Numbers:
-    powers = np.exp(logits - logits.max(axis=1, keepdims=True))
-    return np.asarray(powers / powers.sum(axis=1, keepdims=True))
+def _by_code(chances: Numbers, codes: NDArray[np.int64], untold: Numbers) -> Numbers:
+    """Chances of the codes that are told, and of those that are not, in the codes' own order."""
+    law = np.zeros((len(chances), len(codes)))
+    law[:, codes[: chances.shape[1]]] = chances
+    for code, share in zip(codes[chances.shape[1] :], untold, strict=True):
+        law *= 1 - share
+        law[:, code] += share
+    return law
+
+
+def _normal_below(height: float) -> float:
+    return math.erfc(-height / math.sqrt(2)) / 2
 
 
 def _matrix(numbers: object, rows: int) -> Numbers:

@@ -10,10 +10,12 @@ import pytest
 from helpers.tables import load as load_into
 from understudy.column import Column, Kind, Role
 from understudy.errors import BadInput, UnknownColumn
+from understudy.knowledge import Independence
 from understudy.mechanisms.dpdsyn import INPUTS, DpdSyn
 from understudy.mechanisms.label_model import Label, LabelModel
 from understudy.mechanisms.mst import Mst
 from understudy.mechanisms.prism import Prism
+from understudy.model.information import conditional_information, model_information
 from understudy.model.labelled import LabelledModel
 from understudy.model.labels import ClassLabels, NumberLabels
 from understudy.model.product import ProductModel
@@ -80,10 +82,12 @@ def test_features_and_labels_share_one_budget():
         whole = ledger.rest()
         DpdSyn(split=0.7).fit(ledger)
         doors = [entry.request["door"] for entry in ledger.entries]
-        assert doors == ["measure", "measure", "train"]
+        assert doors == ["measure", "measure", "train", "sum"]
         assert 0 <= ledger.rest() < whole * Fraction(1, 10**6)
-        labels, features, training = (cost(e.event, ledger.budget.order) for e in ledger.entries)
-        assert float(training / whole) == pytest.approx(0.7, rel=1e-6)
+        costs = [cost(entry.event, ledger.budget.order) for entry in ledger.entries]
+        labels, features, training, calibration = costs
+        assert float((training + calibration) / whole) == pytest.approx(0.7, rel=1e-6)
+        assert float(calibration / training) == pytest.approx(0.05 / 0.95, rel=1e-6)
         assert float(labels / (labels + features)) == pytest.approx(0.02, rel=1e-6)
 
 
@@ -99,6 +103,44 @@ def test_features_come_from_any_method(method):
     assert list(drawn) == ["y", "a", "b", "noise"]
     assert np.mean(drawn["a"] == drawn["b"]) > 0.6
     np.testing.assert_allclose(share_of_yes(drawn), [0.05, 0.2, 0.8, 0.95], atol=0.13)
+
+
+def spread_apart(rows=ROWS):
+    """Columns that go together: drawn by themselves, rows are less extreme, and yes is rarer."""
+    rng = np.random.default_rng(3)
+    a = rng.choice(4, rows, p=[0.7, 0.1, 0.1, 0.1])
+    y = np.where(rng.random(rows) < np.where(a == 0, 0.02, 0.97), "yes", "no")
+    return pa.table({"y": y, "a": a, "b": a, "noise": a})
+
+
+def test_labels_are_right_for_rows_and_not_moved_unless_asked():
+    shares = {}
+    for match in (False, True):
+        release = synthesize(
+            spread_apart(),
+            epsilon=20.0,
+            schema=SCHEMA,
+            mechanism=DpdSyn(match=match),
+            rows=20,
+            seed=1,
+        )
+        told = any("more or less common" in note for note in release.notes)
+        assert told != match
+        shares[match] = np.mean(release.model.sample(20_000, np.random.default_rng(0))["y"])
+    assert shares[True] == pytest.approx(0.305, abs=0.02)
+    assert abs(shares[False] - shares[True]) > 0.03
+
+
+@pytest.mark.parametrize("label_model", [Label.SVM, Label.MLP])
+def test_a_model_that_is_too_sure_is_told_how_sure_it_may_be(label_model):
+    apart = {}
+    for part in (0.0, 0.05):
+        with opened(table(20_000), epsilon=10.0) as ledger:
+            model = DpdSyn(label_model=LabelModel(label_model, calibration=part)).fit(ledger)
+        rows = {"a": np.arange(4), "b": np.arange(4), "noise": np.arange(4)}
+        chances = model.labels.chances(rows)[:, 1]
+        apart[part] = np.abs(chances - [0.05, 0.2, 0.8, 0.95]).max()
+    assert apart[0.05] < min(0.1, 0.7 * apart[0.0] + 0.03)
 
 
 def test_likeliest_labels_are_surer_than_any_model():
@@ -123,6 +165,24 @@ def test_where_independences_name_the_target_labels_go_by_what_keeps_them():
     drawn = release.model.sample(20_000, np.random.default_rng(0))
     by_b = [np.mean(drawn["y"][drawn["b"] == code]) for code in range(4)]
     assert max(by_b) - min(by_b) < 0.04
+    assert model_information(release.model, Independence("y", "b", "noise")) < 1e-9
+
+
+@pytest.mark.parametrize("features", [None, Mst()], ids=["single columns", "a tree"])
+def test_how_much_labels_tell_is_computed_from_the_model(features):
+    with opened() as ledger:
+        model = DpdSyn(features).fit(ledger)
+    drawn = model.sample(200_000, np.random.default_rng(0))
+    for other in ("a", "b", "noise"):
+        counts = np.zeros((2, 4, 1))
+        np.add.at(counts, (drawn["y"].astype(int), drawn[other].astype(int), 0), 1)
+        found = model_information(model, Independence("y", other))
+        assert found == pytest.approx(conditional_information(counts), abs=0.008)
+    assert model_information(model, Independence("y", "a")) > 0.2
+    tied = model_information(model, Independence("a", "b"))
+    assert (tied > 0.2) == (features is not None)
+    given = model_information(model, Independence("y", "b", "a"))
+    assert given < model_information(model, Independence("y", "a"))
 
 
 def test_weights_reach_training():
@@ -223,6 +283,7 @@ def test_a_release_comes_back_and_draws_the_same(tmp_path):
         (lambda: LabelModel(momentum=1.0), "momentum"),
         (lambda: LabelModel(rate=1.5), "rate"),
         (lambda: LabelModel(hidden=0), "hidden"),
+        (lambda: LabelModel(calibration=1.0), "calibration"),
     ],
 )
 def test_what_makes_no_sense_is_refused(make, message):
@@ -266,7 +327,7 @@ def test_rows_of_a_database_are_coded_once_for_all_steps(engine, monkeypatch):
     release = synthesize(stored, epsilon=2.0, schema=SCHEMA, mechanism=DpdSyn(), rows=20)
     (training,) = (e for e in release.certificate.entries if e.request["door"] == "train")
     assert training.request["steps"] > 5
-    assert len(reads) == 1
+    assert len(reads) == 2  # and once more, to see how sure the model may be
 
 
 def test_what_labels_go_by_came_of_answers_and_is_no_choice_on_the_page():

@@ -14,6 +14,8 @@ from understudy.model.bayes_net import BayesNet
 from understudy.model.factor import Factor
 from understudy.model.graphical import GraphicalModel
 from understudy.model.information import conditional_information, model_information
+from understudy.model.labelled import LabelledModel
+from understudy.model.labels import ClassLabels, Scorer
 from understudy.model.merged import MergedModel
 from understudy.model.product import ProductModel
 from understudy.model.sample import Step
@@ -117,6 +119,38 @@ def test_merged_codes_that_come_apart_change_nothing(cliques, one, seed):
     model = merged(coarse, seed)
     assert joint_of(model).size > joint_of(coarse).size
     assert agrees(model, one) == model_information(coarse, one)
+
+
+def labelled(features, inputs, seed):
+    """Labels of three kinds by some of the columns."""
+    rng = np.random.default_rng(seed)
+    tables = {name: rng.normal(size=(features.domain.sizes[name], 2)) for name in inputs}
+    layer = rng.normal(0, 2, (2 * len(inputs) + 1, 2))
+    scorer = Scorer(tables, (layer,))
+    labels = ClassLabels(
+        scorer, np.array([2, 0, 1]), np.array([0.5, 0.4, 0.1]), rng.normal(size=2), 2
+    )
+    domain = Domain.of({"a": features.domain.sizes["a"], "y": 3} | features.domain.sizes)
+    return LabelledModel(domain, features, "y", labels)
+
+
+@given(
+    st.lists(st.sampled_from(PAIRS + TRIPLES), max_size=3, unique=True),
+    st.lists(st.sampled_from(list(SIZES)), min_size=1, max_size=3, unique=True),
+    independences({**SIZES, "y": 3}),
+    SEEDS,
+    st.sampled_from(["tied", "merged", "single"]),
+)
+@settings(max_examples=60)
+def test_labelled_models_are_as_far_as_their_joint(cliques, inputs, one, seed, kind):
+    features = graphical(cliques, seed)
+    if kind == "merged":
+        features = merged(features, seed)
+    if kind == "single":
+        rng = np.random.default_rng(seed)
+        own = {name: rng.dirichlet(np.ones(size)) for name, size in SIZES.items()}
+        features = ProductModel(DOMAIN, 10.0, own)
+    agrees(labelled(features, inputs, seed), one)
 
 
 @given(independences(SIZES), SEEDS)

@@ -21,6 +21,7 @@ from understudy.mechanisms.prefair import PreFair, Search
 from understudy.mechanisms.prism import Prism
 from understudy.mechanisms.privci import PrivCI
 from understudy.privacy.budget import Budget
+from understudy.privacy.model_maps import ModelCells, ModelMerit
 from understudy.privacy.row_maps import ClippedMoments, InducingFeatures, NormalScores, RowMap
 from understudy.privacy.scores import CountTV, L1Distance, Score
 from understudy.privacy.train import Training
@@ -150,6 +151,12 @@ def _summing(budget: Budget) -> Iterator[Case]:
         "inducing features": InducingFeatures(
             {"a": _CANARY}, [[1.0]], [[1.0]], [1.0, 0.0], 0.5, "b", _CANARY
         ),
+    }
+    canary = Training({"a": _CANARY, "b": _CANARY}, "c", _CANARY, rows=20)
+    layers = [np.full(shape, 2.0) for shape in canary.shapes]
+    maps |= {
+        "cells of a model": ModelCells(canary, layers, (1.0,)),
+        "merit of a model": ModelMerit(canary, layers),
     }
     for how, row_map in maps.items():
         yield Case("sum", how, Pair(Record()), budget, _sum(row_map))

@@ -118,7 +118,7 @@ def _compared(
 
 
 def _shift(found: Found, epsilons: Sequence[float]) -> str:
-    draws = {Draw.ONCE: "as released", Draw.AS_TOLD: "as the model tells them"}
+    draws = {Draw.ONCE: "as released", Draw.MATCHED: "moved to the counted shares"}
     head = [f"{learner.upper()}: {name}" for learner in BOTH for name in draws.values()]
     return table(["table", "ε", *head], _compared(found, epsilons, [*draws]))
 

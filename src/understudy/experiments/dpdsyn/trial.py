@@ -15,6 +15,7 @@ from understudy.experiments.dpdsyn.split import Split, split_of
 from understudy.mechanisms.api import Model
 from understudy.model.labelled import LabelledModel
 from understudy.model.labels import ClassLabels
+from understudy.model.shuffled import ShuffledColumns
 from understudy.pipeline import synthesize
 
 
@@ -95,20 +96,15 @@ def _more(model: Model, draw: Draw, train: Codes, rng: np.random.Generator) -> C
         return _whole(model.sample(TIMES[draw] * count, rng))
     assert isinstance(model, LabelledModel)  # noqa: S101 - no other arm has such draws
     assert isinstance(model.labels, ClassLabels)  # noqa: S101 - every target here is a list
-    labels = model.labels
-    if draw is not Draw.HARD:
-        labels = replace(labels, shift=np.zeros_like(labels.shift))
-    if draw is not Draw.AS_TOLD:
+    labels, features = model.labels, model.features
+    if draw is Draw.MATCHED:
+        labels = labels.matched(features.sample(count, rng))
+    else:
         labels = replace(labels, hard=True)
     if draw is Draw.SHUFFLED:
-        return shuffled(train, model.target, labels, rng)
-    return _whole(replace(model, labels=labels).sample(count, rng))
-
-
-def shuffled(train: Codes, target: str, labels: ClassLabels, rng: np.random.Generator) -> Codes:
-    """The paper's features: every real value of every column. A reveal: nothing is promised."""
-    rows = {name: rng.permutation(codes) for name, codes in train.items() if name != target}
-    return {**rows, target: labels.draw(rows, rng)}
+        # The paper's features: every real value of every column. A reveal: nothing is promised.
+        features = ShuffledColumns.of(features.domain, train)
+    return _whole(replace(model, features=features, labels=labels).sample(count, rng))
 
 
 def _judged(split: Split, arm: Arm, rows: Codes, test: Codes, seed: int) -> Drawn:

@@ -9,13 +9,16 @@ import pytest
 
 from understudy.curator.label_task import LabelTask, label_scores, majority
 from understudy.curator.models import Learner
+from understudy.domain import Domain
 from understudy.encode import Encoding
 from understudy.errors import BadInput
 from understudy.experiments.dpdsyn.arms import ARMS, BY_SVM, Draw, arm_named
 from understudy.experiments.dpdsyn.split import dealt, groups_of, rows_of, split_of
 from understudy.experiments.dpdsyn.tables import ADULT, BR2000, LPD, SMOKING, TABLES
-from understudy.experiments.dpdsyn.trial import Cell, run_trial, shuffled
+from understudy.experiments.dpdsyn.trial import Cell, run_trial
+from understudy.model.labelled import LabelledModel
 from understudy.model.labels import ClassLabels, Scorer
+from understudy.model.shuffled import ShuffledColumns
 
 PRINTED_COLUMNS = {"adult": 14, "br2000": 14, "smoking": 25, "lpd": 11}
 PRINTED_ROWS = {"adult": 48842, "br2000": 38000, "smoking": 55692, "lpd": 27158}
@@ -100,11 +103,13 @@ def test_inputs_are_labels_apart_and_numbers_in_their_order(rows):
 
 
 def test_the_shuffle_publishes_every_value():
-    train = {"a": np.array([0, 1, 1, 2]), "y": np.array([0, 1, 1, 1])}
+    codes = {"a": np.array([0, 1, 1, 2])}
     scorer = Scorer({"a": np.array([[-1.0], [0.0], [1.0]])}, (np.array([[5.0], [0.0]]),))
     share = np.array([0.5, 0.5])
     labels = ClassLabels(scorer, np.arange(2), share, np.zeros(2), 2, hard=True)
-    found = shuffled(train, "y", labels, np.random.default_rng(0))
+    features = ShuffledColumns.of(Domain.of({"a": 3}), codes)
+    model = LabelledModel(Domain.of({"a": 3, "y": 2}), features, "y", labels)
+    found = model.sample(4, np.random.default_rng(0))
     assert sorted(found["a"]) == [0, 1, 1, 2]
     assert found["y"][found["a"] == 2].tolist() == [1]
     assert found["y"][found["a"] == 0].tolist() == [0]

@@ -1,0 +1,67 @@
+"""The columns of a table, each in an order of its own. Holds real values: nothing is promised."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from understudy.domain import Domain
+from understudy.errors import BadInput
+from understudy.privacy.answers import Measurement
+
+_COUNTS = "Counts of shuffled columns are whole numbers, as many rows in each."
+
+
+@dataclass(frozen=True, eq=False)
+class ShuffledColumns:
+    """How often each code occurs in each column: all that a shuffle leaves."""
+
+    domain: Domain
+    counts: Mapping[str, NDArray[np.int64]]
+
+    kind = "shuffled"
+    measurements: tuple[Measurement, ...] = ()
+
+    @classmethod
+    def of(cls, domain: Domain, codes: Mapping[str, NDArray[Any]]) -> "ShuffledColumns":
+        """The columns of some rows."""
+        sizes = domain.sizes
+        counts = {n: np.bincount(codes[n], minlength=sizes[n]) for n in domain.names}
+        return cls(domain, counts)
+
+    @property
+    def rows(self) -> int:
+        """How many there are."""
+        return int(next(iter(self.counts.values())).sum())
+
+    @property
+    def total(self) -> float:
+        """How many rows there are."""
+        return float(self.rows)
+
+    def sample(self, rows: int, rng: np.random.Generator) -> dict[str, NDArray[np.unsignedinteger]]:
+        """As many rows as there were are a shuffle; of others, whole shuffles and a part of one."""
+        drawn = {}
+        for name, counts in self.counts.items():
+            column = np.repeat(np.arange(len(counts)), counts)
+            whole = -(-rows // max(self.rows, 1)) if self.rows else 0
+            parts = [rng.permutation(column) for _ in range(whole)] or [np.zeros(rows, np.int64)]
+            small = np.min_scalar_type(max(len(counts) - 1, 0))
+            drawn[name] = np.concatenate(parts)[:rows].astype(small)
+        return drawn
+
+    def to_json(self) -> dict[str, Any]:
+        """The counts as plain data."""
+        return {"counts": {name: counts.tolist() for name, counts in self.counts.items()}}
+
+    @classmethod
+    def from_json(cls, content: Mapping[str, Any]) -> "ShuffledColumns":
+        """What `to_json` wrote."""
+        counts = {name: np.array(one, np.int64) for name, one in content["counts"].items()}
+        if not counts or any(one.ndim != 1 or (one < 0).any() for one in counts.values()):
+            raise BadInput(_COUNTS)
+        if len({int(one.sum()) for one in counts.values()}) > 1:
+            raise BadInput(_COUNTS)
+        return cls(Domain.of({name: len(one) for name, one in counts.items()}), counts)
