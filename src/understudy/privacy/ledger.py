@@ -72,6 +72,7 @@ from understudy.privacy.score_book import AskedScores, ScoreBook
 from understudy.privacy.scores import SCORES, STEPS, Score, in_steps
 from understudy.privacy.software import TRUSTED, versions
 from understudy.privacy.spelling import spelled, spelled_for_people
+from understudy.privacy.steps_told import StepsTold, worth_telling
 from understudy.privacy.table import MOST_CELLS, PrivateTable, opened, storage_of
 from understudy.privacy.train import (
     TrainedModel,
@@ -82,8 +83,6 @@ from understudy.privacy.unit import Person, Record, Unit
 from understudy.privacy.weights import UNIT, RowWeights
 from understudy.schema import Schema
 
-_MANY_STEPS = 40
-"""Shorter runs are over before anybody wonders."""
 PricedEvent = TypeVar("PricedEvent", bound=Event)
 
 
@@ -524,8 +523,8 @@ class Ledger:
         )
 
     def _tell_step(self, step: int, steps: int) -> None:
-        if steps >= _MANY_STEPS and step and step * 4 // steps > (step - 1) * 4 // steps:
-            self._core.tell(f"Training: {step} of {steps} steps")
+        if worth_telling(step, steps):
+            self._core.tell(StepsTold("Training", step, steps))
 
     def train_event(
         self,
