@@ -15,7 +15,7 @@ INPUT_BITS = 8
 ONE_INPUT = 2.0**INPUT_BITS
 """The constant input, in whole steps."""
 _MOST_PACKED = 2**12
-"""Combinations of codes that are looked up together."""
+"""Combinations of codes that are looked up together, at most."""
 
 
 class Pack:
@@ -79,24 +79,25 @@ class PackedInputs:
 
     packs: list[Pack]
     single: list[Whole]
-    """Of long columns of one number each, which are not packed: the number of each code."""
+    """Of columns of one number each, which are not packed: the number of each code."""
     names: list[str]
     """Of those columns."""
     places: list[int]
     """Where they are among the inputs; and where the constant is, last."""
 
     @classmethod
-    def of(cls, tables: Mapping[str, Whole]) -> "PackedInputs":
-        """From the inputs of each code, by column."""
+    def of(cls, tables: Mapping[str, Whole], rows: float) -> "PackedInputs":
+        """From the inputs of each code, by column, for about so many rows at once."""
+        most = min(_MOST_PACKED, rows / 2)  # else there is more to look up in than to look up
         packs, single, names, places, at = [Pack()], [], [], [], 0
         for name, table in tables.items():
             size, width = table.shape
-            if width == 1 and size > _MOST_PACKED:
+            if width == 1:
                 single.append(table[:, 0])
                 names.append(name)
                 places.append(at)
             else:
-                if packs[-1].names and math.prod(packs[-1].shape) * size > _MOST_PACKED:
+                if packs[-1].names and math.prod(packs[-1].shape) * size > most:
                     packs.append(Pack())
                 packs[-1].add(name, slice(at, at + width), table)
             at += width

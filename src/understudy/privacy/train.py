@@ -151,7 +151,7 @@ class Training:
     @cached_property
     def packed(self) -> PackedInputs:
         """How its inputs are looked up."""
-        return PackedInputs.of(self.input_tables)
+        return PackedInputs.of(self.input_tables, self.rows * self.chances / RATE_GRID)
 
     def check(self, domain: Domain) -> None:
         """Refuse what does not fit the domain; decided by public facts."""

@@ -10,11 +10,12 @@ WIDE_LONG = {"few": (4, 2), "long and wide": (6000, 3), "last": (2, 1)}
 
 
 @pytest.mark.parametrize("sizes", [SIZES, WIDE_LONG, {"long": (5000, 1)}, {"one": (2, 2)}])
-def test_looked_up_as_written_out(sizes):
+@pytest.mark.parametrize("at_once", [1.0, 1e5])
+def test_looked_up_as_written_out(sizes, at_once):
     rng = np.random.default_rng(0)
     tables = {name: rng.integers(-500, 500, size).astype(float) for name, size in sizes.items()}
     codes = {n: rng.integers(0, len(t), 300).astype(np.uint16) for n, t in tables.items()}
-    rows = LayerInputs.of_codes(PackedInputs.of(tables), codes)
+    rows = LayerInputs.of_codes(PackedInputs.of(tables, at_once), codes)
     parts = [table[codes[name]] for name, table in tables.items()]
     matrix = np.concatenate([*parts, np.full((300, 1), ONE_INPUT)], axis=1)
     layer = rng.integers(-1000, 1000, (matrix.shape[1], 3)).astype(float)
@@ -25,7 +26,14 @@ def test_looked_up_as_written_out(sizes):
 
 
 def test_columns_are_packed_as_long_as_their_combinations_are_few():
-    packed = PackedInputs.of({name: np.zeros(size) for name, size in SIZES.items()})
-    assert [pack.names for pack in packed.packs] == [["few", "one", "many"], ["more"]]
-    assert packed.names == ["long"]
-    assert packed.places == [10, 11]
+    tables = {name: np.zeros(size) for name, size in SIZES.items()}
+    packed = PackedInputs.of(tables, 1e5)
+    assert [pack.names for pack in packed.packs] == [["few", "many"], ["more"]]
+    assert packed.names == ["one", "long"]
+    assert packed.places == [3, 10, 11]
+    # Of few rows at once none are: there would be more to look up in than to look up.
+    assert [pack.names for pack in PackedInputs.of(tables, 100).packs] == [
+        ["few"],
+        ["many"],
+        ["more"],
+    ]
