@@ -12,7 +12,7 @@ from fractions import Fraction
 
 import numpy as np
 
-from understudy.errors import BadInput
+from understudy.errors import BadInput, BudgetSpent
 from understudy.privacy.budget import (
     epsilon_of_divergence,
     epsilon_of_rho,
@@ -21,6 +21,8 @@ from understudy.privacy.budget import (
     spendable,
 )
 from understudy.privacy.events import (
+    LEAST_GAMMA,
+    BestOf,
     Event,
     Exponential,
     Gaussian,
@@ -44,6 +46,9 @@ _COMPOSED_ERROR = 1e-13
 """Chances that were composed in doubles are wrong by up to about 1e-15, either way."""
 _EXACT_SCALES = 0.5, 2000.0
 """Beyond them composing exact losses takes minutes and gigabytes, and gains little."""
+_GAMMA_GRID = 2**32
+_LEAST_SHARE = 2**20
+"""One run gets at least one part in so many of what the best of several costs."""
 _STEP = 2.0**-7
 _TAIL = 40.0
 
@@ -59,13 +64,19 @@ def cost(event: Event, order: float) -> Fraction | float:
     match event:
         case Gaussian() | Exponential() | Threshold():
             return rho(event)
-        case SampledGaussian():
-            divergence = event.steps * sampled_divergence(event, order)
-            return rounded_up(Fraction(divergence) / Fraction(order))
+        case SampledGaussian() | BestOf():
+            return rounded_up(Fraction(_divergence(event, order)) / Fraction(order))
         case Reveal():
             return math.inf
         case _:
             raise TypeError(_UNKNOWN)
+
+
+def _divergence(event: SampledGaussian | BestOf, order: float) -> float:
+    """The Rényi divergence of an event whose divergence is no multiple of the order."""
+    if isinstance(event, BestOf):
+        return best_of_divergence(event, order)
+    return event.steps * sampled_divergence(event, order)
 
 
 def total_cost(events: Iterable[Event], order: float) -> Fraction | float:
@@ -167,6 +178,77 @@ def sampled_divergence(event: SampledGaussian, order: float) -> float:
     return min(unsampled, (log_moment + _LAST_DIGITS) / (order - 1) * (1 + _SAFETY))
 
 
+def best_of_divergence(event: BestOf, order: float) -> float:
+    """The Rényi divergence of the best of K runs, rounded up.
+
+    It holds for every λ; the best one is √(log(1/γ) / ρ), and at least 1.
+    """
+    one_run = float(sum(map(rho, event.base), Fraction(0)))
+    if not one_run:
+        return 0.0  # the same runs, whatever the rows
+    stopping = _log_inverse(event.gamma)
+    helper = max(1.0, math.sqrt(stopping / one_run))
+    runs = (math.log(mean_runs(event.gamma)) + _LAST_DIGITS) / (order - 1)
+    return ((order + helper - 1) * one_run + stopping / helper + runs) * (1 + _SAFETY)
+
+
+def mean_runs(gamma: Fraction) -> float:
+    """How many runs there are on average.
+
+    >>> round(mean_runs(Fraction(1, 2)), 4)
+    1.4427
+    """
+    return float((1 - gamma) / gamma) / _log_inverse(gamma)
+
+
+def gamma_of(runs: float) -> Fraction:
+    """The γ with which there are so many runs on average, or a hair fewer.
+
+    >>> round(mean_runs(gamma_of(5.0)), 6)
+    5.0
+    """
+    low, high = int(LEAST_GAMMA * _GAMMA_GRID), _GAMMA_GRID - 1
+    if not mean_runs(Fraction(high, _GAMMA_GRID)) <= runs <= mean_runs(LEAST_GAMMA):
+        most = mean_runs(LEAST_GAMMA)
+        msg = f"{runs:g} runs on average: ask for more than 1, such as 5, and at most {most:,.0f}."
+        raise BadInput(msg)
+    while high - low > 1:
+        middle = (low + high) // 2
+        few = mean_runs(Fraction(middle, _GAMMA_GRID)) <= runs
+        low, high = (low, middle) if few else (middle, high)
+    return Fraction(high, _GAMMA_GRID)
+
+
+def best_of_rho(gamma: Fraction, rho: Fraction, order: float) -> Fraction:
+    """The largest ρ of one run, to six digits, with which the best of K costs at most ρ."""
+
+    def fits(one_run: float) -> bool:
+        event = BestOf((Gaussian(1.0, 2 * Fraction(one_run)),), gamma)
+        # By a hair: split into several, the same ρ may round to a little more.
+        return cost(event, order) <= rho * (1 - Fraction(1, 10**12))
+
+    # Below the lowest, what is left for one run is lost among the runs.
+    high, low = float(rho), float(rho) / _LEAST_SHARE
+    if not fits(low):
+        msg = (
+            f"That the best of {mean_runs(gamma):.3g} runs is kept costs more than rho "
+            f"{float(rho):.3g} by itself, however noisy a run is. Ask for fewer runs, or more "
+            "epsilon."
+        )
+        raise BudgetSpent(msg)
+    while high > low * (1 + 1e-7):
+        middle = math.sqrt(low * high)
+        low, high = (middle, high) if fits(middle) else (low, middle)
+    return Fraction(low)
+
+
+def _log_inverse(gamma: Fraction) -> float:
+    """The logarithm of 1/γ, without cancellation."""
+    if 2 * gamma < 1:
+        return -math.log(float(gamma))
+    return -math.log1p(-float(1 - gamma))
+
+
 def gaussian_scale(sensitivity_squared: Fraction, rho: Fraction) -> float:
     """The smallest double whose Gaussian noise costs at most ρ, rounding included."""
     if not sensitivity_squared:
@@ -217,26 +299,26 @@ def total_epsilon(events: Sequence[Event], whole_delta: float) -> float:
     if left <= 0 or any(isinstance(event, Reveal) for event in events):
         return math.inf
     plain = [event for event in events if isinstance(event, Gaussian | Exponential | Threshold)]
-    sampled = [event for event in events if isinstance(event, SampledGaussian)]
-    if len(plain) + len(sampled) < len(events):
+    others = [event for event in events if isinstance(event, SampledGaussian | BestOf)]
+    if len(plain) + len(others) < len(events):
         raise TypeError(_UNKNOWN)
     spent = sum(map(rho, plain), Fraction(0))
-    if not sampled:
+    if not others:
         by_divergence = epsilon_of_rho(spent, left)
     else:
-        by_divergence = _best_epsilon(float(spent), sampled, left)
+        by_divergence = _best_epsilon(float(spent), others, left)
     counts = [event for event in plain if isinstance(event, Gaussian) and event.unit_cells]
     if len(counts) == len(events):
         return min(by_divergence, _exact_epsilon(counts, left))
     return by_divergence
 
 
-def _best_epsilon(spent: float, sampled: Sequence[SampledGaussian], delta: float) -> float:
+def _best_epsilon(spent: float, others: Sequence[SampledGaussian | BestOf], delta: float) -> float:
     """The ε at the best order found; at every order it is a valid one."""
 
     def epsilon(order: float) -> float:
-        steps = sum(event.steps * sampled_divergence(event, order) for event in sampled)
-        return epsilon_of_divergence(order * spent + steps, order, delta)
+        divergence = sum(_divergence(event, order) for event in others)
+        return epsilon_of_divergence(order * spent + divergence, order, delta)
 
     orders = np.array(_ORDERS)
     for _ in range(3):  # around the best so far, ever closer

@@ -16,7 +16,7 @@ from understudy.errors import BudgetSpent, PrivacyRefused
 from understudy.privacy.account import Entry, Request
 from understudy.privacy.accountant import cost, delta, total_delta
 from understudy.privacy.budget import Budget
-from understudy.privacy.events import Event, Exponential, Gaussian, SampledGaussian
+from understudy.privacy.events import BestOf, Event, Exponential, Gaussian, SampledGaussian
 from understudy.privacy.scores import STEPS
 from understudy.privacy.unit import Record, Unit
 from understudy.privacy.weights import UNIT, RowWeights
@@ -114,15 +114,22 @@ def lighter(event: Event, share: Fraction) -> Event:
         return event
     match event:
         case Gaussian():
-            squared = event.sensitivity_squared * share**2
-            return replace(event, sensitivity_squared=squared, unit_cells=None)
+            return _lighter_noise(event, share)
         case SampledGaussian():
             return replace(event, sensitivity_squared=event.sensitivity_squared * share**2)
+        case BestOf():
+            # Every run moves by less, and the formula holds with the ρ that such runs have.
+            return replace(event, base=tuple(_lighter_noise(one, share) for one in event.base))
         case Exponential():
             # Rounded up: a record never loses more than is written down.
             return Exponential(math.nextafter(float(event.epsilon * share), math.inf))
         case _:
             return event
+
+
+def _lighter_noise(event: Gaussian, share: Fraction) -> Gaussian:
+    squared = event.sensitivity_squared * share**2
+    return replace(event, sensitivity_squared=squared, unit_cells=None)
 
 
 def written(caps: Sequence[Cap]) -> list[dict[str, Any]]:

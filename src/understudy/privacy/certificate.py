@@ -17,6 +17,7 @@ from understudy.privacy.accountant import cost, delta, total_cost, total_delta, 
 from understudy.privacy.budget import Budget, epsilon_of_divergence, epsilon_of_rho
 from understudy.privacy.caps import ToldCap, told_caps
 from understudy.privacy.events import (
+    BestOf,
     Event,
     Reveal,
     SampledGaussian,
@@ -100,8 +101,8 @@ class Certificate:
         return self.budget.delta
 
     def epsilon_of(self, cost: Fraction | float) -> float:
-        """What a cost in the budget's currency is worth; sampled training holds at one order."""
-        if any(isinstance(entry.event, SampledGaussian) for entry in self.entries):
+        """What a cost in the budget's currency is worth; not every event holds at all orders."""
+        if any(isinstance(entry.event, SampledGaussian | BestOf) for entry in self.entries):
             order = self.budget.order
             return epsilon_of_divergence(order * float(cost), order, self.budget.converting)
         return epsilon_of_rho(cost, self.budget.converting)

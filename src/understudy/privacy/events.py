@@ -13,6 +13,11 @@ from typing import Any, TypeAlias
 from understudy.errors import BadInput
 from understudy.privacy.spelling import fraction
 
+LEAST_GAMMA = Fraction(1, 2**20)
+"""With less, the best of several runs would be one of many thousands."""
+_EXACT = {"sensitivity_squared", "gamma"}
+"""What is written as a fraction."""
+
 
 @dataclass(frozen=True)
 class Gaussian:
@@ -97,22 +102,55 @@ class Threshold:
 
 
 @dataclass(frozen=True)
+class BestOf:
+    """The best of K runs by their own noisy scores, where nobody learns K.
+
+    One run is all of `base`, one after the other. Runs are independent of each other, and K of
+    everything, with P(K = k) in proportion to (1 - γ)^k / k for k from 1 on. Only the best run is
+    told. With the ρ of one run, and for every λ of at least 1, the Rényi divergence at the order α
+    is at most α ρ + (λ - 1) ρ + log(1/γ) / λ + log(E[K]) / (α - 1), where
+    E[K] = (1/γ - 1) / log(1/γ) (Papernot and Steinke 2022; docs/proofs/selection.md).
+    """
+
+    base: tuple[Gaussian, ...]
+    gamma: Fraction
+
+    def __post_init__(self) -> None:
+        gaussian = type(self.base) is tuple and all(type(one) is Gaussian for one in self.base)
+        if not gaussian or not self.base:
+            msg = "The best of several runs is accounted for runs of Gaussian noise alone."
+            raise BadInput(msg)
+        if type(self.gamma) is not Fraction or not LEAST_GAMMA <= self.gamma < 1:
+            msg = "gamma must be a fraction below 1, and not so small that runs would never end."
+            raise BadInput(msg)
+
+
+@dataclass(frozen=True)
 class Reveal:
     """Rows, or a fact read off them, used as they are: no promise is left."""
 
     reason: str
 
 
-Event: TypeAlias = Gaussian | Exponential | SampledGaussian | Threshold | Reveal
+Event: TypeAlias = Gaussian | Exponential | SampledGaussian | Threshold | BestOf | Reveal
 
 
-EVENTS: tuple[type[Event], ...] = (Gaussian, Exponential, SampledGaussian, Threshold, Reveal)
+EVENTS: tuple[type[Event], ...] = (
+    Gaussian,
+    Exponential,
+    SampledGaussian,
+    Threshold,
+    BestOf,
+    Reveal,
+)
 
 
 def event_to_json(event: Event) -> dict[str, Any]:
     """The event as plain data, every number exact."""
     facts = {field.name: getattr(event, field.name) for field in fields(event)}
     plain = {name: str(v) if isinstance(v, Fraction) else v for name, v in facts.items()}
+    if isinstance(event, BestOf):
+        plain["base"] = [event_to_json(one) for one in event.base]
     return {"kind": type(event).__name__, **plain}
 
 
@@ -121,8 +159,10 @@ def event_from_json(content: Mapping[str, Any]) -> Event:
     for kind in EVENTS:
         if kind.__name__ == content.get("kind"):
             facts = {name: value for name, value in content.items() if name != "kind"}
-            if "sensitivity_squared" in facts:
-                facts["sensitivity_squared"] = fraction(facts["sensitivity_squared"])
+            for name in _EXACT & facts.keys():
+                facts[name] = fraction(facts[name])
+            if kind is BestOf:
+                facts["base"] = tuple(map(event_from_json, facts["base"]))
             return kind(**facts)
     msg = "An event of an unknown kind."
     raise ValueError(msg)

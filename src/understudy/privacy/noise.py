@@ -132,6 +132,30 @@ def joins(rows: int, rate: int, source: RandomSource) -> NDArray[np.intp]:
     return np.flatnonzero(halves < rate) if rate < RATE_GRID else np.arange(rows)
 
 
+def below(bound: int, source: RandomSource) -> int:
+    """A whole number from 0 to below the bound, each as likely as any other."""
+    bits = (bound - 1).bit_length()
+    words = -(-bits // 64)
+    while True:
+        drawn = int.from_bytes(source.words(words).tobytes(), "little") >> (64 * words - bits)
+        if drawn < bound:
+            return drawn
+
+
+def logarithmic(gamma: Fraction, source: RandomSource) -> int:
+    """A whole number k from 1 on, with a probability in proportion to (1 - γ)^k / k.
+
+    A coin is tossed until it says stop, which it does with probability γ; the number of tosses is
+    taken with probability 1/k, or else all begins anew.
+    """
+    while True:
+        tosses = 1
+        while below(gamma.denominator, source) >= gamma.numerator:
+            tosses += 1
+        if not below(tosses, source):
+            return tosses
+
+
 def check_scale(scale: float) -> None:
     """Refuse noise that 64 bits cannot hold, or that is none."""
     if not SMALLEST_SCALE <= scale <= LARGEST_SCALE:
