@@ -7,9 +7,10 @@ and only then run; a crash after the debit stays charged.
 
 import json
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
+from functools import partial
 from pathlib import Path
 from typing import Any, Self, TypeVar
 
@@ -24,6 +25,13 @@ from understudy.encode.ops import Storage
 from understudy.errors import BadInput, RowsAreSealed
 from understudy.privacy.account import Account, Entry, Request
 from understudy.privacy.answers import CommonValues, Measurement, NoisyScores, NoisySum
+from understudy.privacy.best_of import (
+    SCORE_SHARE,
+    BestTrained,
+    best_trained,
+    check_candidates,
+    told,
+)
 from understudy.privacy.budget import Budget, number
 from understudy.privacy.caps import CAPS, Cap, CapBook, written
 from understudy.privacy.certificate import Certificate
@@ -60,14 +68,16 @@ from understudy.privacy.noise import (
     with_gaussian_noise,
 )
 from understudy.privacy.prices import (
+    best_of_price,
     marginals_price,
+    run_scales,
     scores_price,
     selection_price,
     sum_price,
     training_price,
     values_price,
 )
-from understudy.privacy.row_maps import ROW_MAPS, RowMap, held_sum, in_parts
+from understudy.privacy.row_maps import ROW_MAPS, Codes, RowMap, summed
 from understudy.privacy.score_book import AskedScores, ScoreBook
 from understudy.privacy.scores import SCORES, STEPS, Score, in_steps
 from understudy.privacy.software import TRUSTED, versions
@@ -81,6 +91,7 @@ from understudy.privacy.train import (
 )
 from understudy.privacy.unit import Person, Record, Unit
 from understudy.privacy.weights import UNIT, RowWeights
+from understudy.privacy.whole import Whole
 from understudy.schema import Schema
 
 PricedEvent = TypeVar("PricedEvent", bound=Event)
@@ -470,13 +481,7 @@ class Ledger:
             "columns": list(row_map.columns),
         }
         self._debit(event, Look(weights).told(request), weights)
-        totals = (
-            row_map.total(part, part_weights * (whole_row / UNIT))
-            for codes, row_weights in table.blocks(weights)
-            for part, part_weights in in_parts(codes, row_weights)
-        )
-        with np.errstate(all="ignore"):  # no warning may tell about rows
-            total = held_sum(totals, row_map.width)
+        total = summed(row_map, table.blocks(weights), whole_row)
         noisy = with_gaussian_noise(total, event.scale, self._core.source)
         return NoisySum(row_map, noisy / per_unit, event.scale / per_unit)
 
@@ -509,11 +514,7 @@ class Ledger:
             "clip": task.clip,
         }
         self._debit(event, Look(weights).told(request), weights)
-        # Coded once, for every step reads all of them; of a database that would be a query each.
-        held = [
-            ({name: codes[name] for name in task.columns}, row_weights)
-            for codes, row_weights in table.blocks(weights)
-        ]
+        held = _held(table, task.columns, weights)
         return train(
             task,
             lambda: held,
@@ -546,6 +547,41 @@ class Ledger:
     ) -> Gaussian | SampledGaussian:
         return training_price(
             task, self.unit, self.budget.order, rho=rho, scale=scale, weights=weights
+        )
+
+    def select_best(
+        self,
+        tasks: Sequence[Training],
+        *,
+        rho: Fraction | float,
+        runs: float = 5.0,
+        score_share: float = SCORE_SHARE,
+        weights: RowWeights | None = None,
+    ) -> BestTrained:
+        """The best of random training runs by a noisy score: about `runs` of them, for ρ together.
+
+        Each run draws one of the tasks. How many runs there were must never be told; how long the
+        request took tells about it, so do not publish that either. All is debited beforehand.
+        """
+        self._check_whole()
+        table, look, tasks = self._table(), self._looking(weights), tuple(tasks)
+        for task in tasks:
+            _check_kind(task, (Training,))
+            task.check(self.domain)
+        check_candidates(tasks)
+        table.check([], look.weights)
+        price = partial(best_of_price, tasks, self.unit, self.budget.order, rho=rho, runs=runs)
+        look, event = self._admitted(look, lambda own: price(score_share=score_share, weights=own))
+        weights, scales = look.weights, run_scales(event, tasks)
+        self._debit(event, Look(weights).told(told(tasks, scales, event.gamma)), weights)
+        columns = dict.fromkeys(name for task in tasks for name in task.columns)
+        return best_trained(
+            tasks,
+            scales,
+            event,
+            _held(table, columns, weights),
+            self._core.source,
+            whole_row=1 if weights is None else UNIT,
         )
 
     def weigh(
@@ -678,6 +714,14 @@ class Ledger:
             msg = f"Column {name!r}: name codes among 0 … {len(known) - 1}, or none for all rows."
             raise BadInput(msg)
         return plain
+
+
+def _held(
+    table: PrivateTable, columns: Collection[str], weights: RowWeights | None
+) -> list[tuple[Codes, Whole]]:
+    """The rows, coded once, for every step reads them; of a database that would be a query each."""
+    blocks = table.blocks(weights)
+    return [({name: codes[name] for name in columns}, weighed) for codes, weighed in blocks]
 
 
 def _check_kind(value: object, kinds: tuple[type, ...]) -> None:

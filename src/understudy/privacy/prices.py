@@ -1,16 +1,21 @@
 """What a request costs: from public facts and the unit to an event. No row is asked."""
 
+from collections.abc import Sequence
 from fractions import Fraction
 
 from understudy.errors import BadInput, PrivacyRefused
 from understudy.privacy.accountant import (
+    best_of_rho,
     exponential_epsilon,
+    gamma_of,
     gaussian_scale,
     sampled_scale,
     threshold,
 )
+from understudy.privacy.accountant import rho as rho_of
 from understudy.privacy.budget import number
-from understudy.privacy.events import Exponential, Gaussian, SampledGaussian, Threshold
+from understudy.privacy.events import BestOf, Exponential, Gaussian, SampledGaussian, Threshold
+from understudy.privacy.model_maps import ModelMerit
 from understudy.privacy.noise import RATE_GRID, check_scale
 from understudy.privacy.row_maps import RowMap
 from understudy.privacy.scores import STEPS
@@ -109,8 +114,7 @@ def training_price(  # noqa: PLR0913 - the last three by name
     """A whole training run, its noise in whole steps; a scale counts in clipping norms."""
     if (rho is None) == (scale is None):
         raise BadInput(_ONE_OF)
-    most = Fraction(UNIT if weights is None else weights.most, UNIT) ** 2
-    squared = unit.squared(SENSITIVITY) * most
+    squared = _gradient_squared(unit, weights)
     given = None if scale is None else number(scale, "scale") * CLIP_STEPS
     if not squared and given is None:
         given = float(CLIP_STEPS)
@@ -127,14 +131,69 @@ def training_price(  # noqa: PLR0913 - the last three by name
             squared,
             task.steps,
         )
-    check_scale(event.scale)
-    if event.scale < SMALLEST_NOISE:
+    _check_training_noise(event.scale)
+    return event
+
+
+def best_of_price(  # noqa: PLR0913 - the last four by name
+    tasks: Sequence[Training],
+    unit: Unit,
+    order: float,
+    *,
+    rho: Fraction | float,
+    runs: float,
+    score_share: float,
+    weights: RowWeights | None,
+) -> BestOf:
+    """The best of training runs, so many on average, by a score that gets a share of each run.
+
+    A run of any candidate costs no more than the event's base: first its training, told as a
+    single step, and then its score. `run_scales` spreads the first over a candidate's own steps.
+    """
+    share = Fraction(number(score_share, "score_share"))
+    if not 0 < share < 1:
+        msg = f"score_share is {score_share}: a run's training and its score both cost something."
+        raise BadInput(msg)
+    gamma = gamma_of(number(runs, "runs"))
+    one_run = best_of_rho(gamma, _share(rho), order)
+    squared = _gradient_squared(unit, weights)
+    scale = gaussian_scale(squared, one_run * (1 - share)) if squared else float(CLIP_STEPS)
+    # What a score is worth is the same for every model.
+    merit = ModelMerit(tasks[0], ())
+    score = sum_price(merit, unit, rho=one_run * share, scale=None, weights=weights)
+    event = BestOf((Gaussian(scale, squared), score), gamma)
+    run_scales(event, tasks)
+    return event
+
+
+def run_scales(event: BestOf, tasks: Sequence[Training]) -> list[float]:
+    """For each candidate, the noise with which all of its steps cost what the event says."""
+    training = event.base[0]
+    scales = [
+        gaussian_scale(training.sensitivity_squared * task.steps, rho_of(training))
+        if training.sensitivity_squared
+        else training.scale
+        for task in tasks
+    ]
+    for scale in scales:
+        _check_training_noise(scale)
+    return scales
+
+
+def _gradient_squared(unit: Unit, weights: RowWeights | None) -> Fraction:
+    """How far apart the gradient sums of neighbours lie, squared."""
+    most = Fraction(UNIT if weights is None else weights.most, UNIT)
+    return unit.squared(SENSITIVITY) * most**2
+
+
+def _check_training_noise(scale: float) -> None:
+    check_scale(scale)
+    if scale < SMALLEST_NOISE:
         msg = (
-            f"Training with noise of {event.scale / CLIP_STEPS:.2g} clipping norms protects "
-            "nobody. Spend less on it."
+            f"Training with noise of {scale / CLIP_STEPS:.2g} clipping norms protects nobody. "
+            "Spend less on it."
         )
         raise BadInput(msg)
-    return event
 
 
 def _check_sampling(unit: Unit) -> None:

@@ -18,7 +18,7 @@ from understudy.domain import Clique, Domain
 from understudy.errors import BadInput
 from understudy.privacy import whole
 from understudy.privacy.unit import Sensitivity
-from understudy.privacy.weights import LARGEST_SCORE, ScoreTable
+from understudy.privacy.weights import LARGEST_SCORE, UNIT, ScoreTable
 from understudy.privacy.whole import Whole
 
 Codes = Mapping[str, NDArray[np.unsignedinteger]]
@@ -369,6 +369,19 @@ class ScoreCells:
 
 ROW_MAPS = (ClippedMoments, NormalScores, InducingFeatures, ScoreCells)
 """All row maps whose sensitivity is proven."""
+
+
+def summed(
+    row_map: RowMap, rows: Iterable[tuple[Codes, Whole]], whole_row: int
+) -> NDArray[np.int64]:
+    """The sum over all rows, in whole steps; one of full weight counts as `whole_row`."""
+    totals = (
+        row_map.total(part, weights * (whole_row / UNIT))
+        for codes, row_weights in rows
+        for part, weights in in_parts(codes, row_weights)
+    )
+    with np.errstate(all="ignore"):  # no warning may tell about rows
+        return held_sum(totals, row_map.width)
 
 
 def held_sum(parts: Iterable[NDArray[np.int64]], width: int) -> NDArray[np.int64]:
