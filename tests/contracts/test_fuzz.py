@@ -96,13 +96,15 @@ def parts_of(door: str, what: Any) -> list[object]:
     if door == "train":
         # As text, where no number is unlike itself.
         return [what.columns, what.width, what.steps, what.rows, what.loss, repr(what.target)]
+    if door == "select_best":
+        return [parts_of("train", one) for one in what]
     return [asked(one) for one in what]
 
 
 @contextmanager
 def listening(case, seen: Seen, before: Seen | None) -> Iterator[None]:
     """Write down what the ledger is asked and what the rows say; or give other answers instead."""
-    names = ("measure", "values", "select", "sum", "train")
+    names = ("measure", "values", "select", "sum", "train", "select_best")
     doors = {name: getattr(Ledger, name) for name in names}
     counts = {"count": PrivateTable.count, "values": PrivateTable.values}
     keys = np.random.default_rng(5)
@@ -116,7 +118,7 @@ def listening(case, seen: Seen, before: Seen | None) -> Iterator[None]:
                 answer = tuple(shaken(one, case.seed) for one in answer)
             seen.asked.append((name, parts_of(name, what), price))
             seen.answers.append(answer)
-            many = 1 if name in {"select", "sum", "train"} else len(what)
+            many = 1 if name in {"select", "sum", "train", "select_best"} else len(what)
             seen.allowed.append(self.unit.squared(Sensitivity(Fraction(many), Fraction(2 * many))))
             place = len(seen.asked)
             if before is None or place > len(before.asked):

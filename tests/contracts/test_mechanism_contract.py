@@ -37,7 +37,7 @@ SCHEMA = Schema(
 )
 BUDGET = Budget(1.0, 1e-9)
 UNITS = [Record(), Replacement(), Person("who", 2)]
-DOORS = ("measure", "values", "select", "scores", "sum", "train", "reveal", "recode")
+DOORS = ("measure", "values", "select", "scores", "sum", "train", "select_best", "reveal", "recode")
 ROWS = 400
 
 

@@ -21,6 +21,9 @@ DOORS = {
     "scores": lambda ledger, rho: ledger.scores([L1Distance(("sex",), [30.0, 30.0])], rho=rho),
     "sum": lambda ledger, rho: ledger.sum(ClippedMoments({"age": range(10)}, 9.0), rho=rho),
     "train": lambda ledger, rho: ledger.train(_training(), rho=rho),
+    "select the best": lambda ledger, rho: ledger.select_best(
+        [_training(), _training(clip=0.5)], rho=rho, runs=2.0
+    ),
     "train on samples": lambda ledger, rho: ledger.train(_training(rate=0.5), rho=rho),
 }
 _WEIGHTS = st.lists(st.sampled_from([0, 1, 100, 341, 512, 1000, UNIT]), min_size=3, max_size=3)

@@ -21,7 +21,16 @@ from understudy.encode.ibis_ops import coded_table
 from understudy.errors import BudgetSpent
 from understudy.mechanisms.independent import IndependentColumns
 from understudy.model.product import ProductModel
-from understudy.privacy import budget, facts, ledger_file, people, prices, train
+from understudy.privacy import (
+    accountant,
+    best_of,
+    budget,
+    facts,
+    ledger_file,
+    people,
+    prices,
+    train,
+)
 from understudy.privacy.account import Account
 from understudy.privacy.answers import CommonValues
 from understudy.privacy.blocks import Weigher
@@ -234,6 +243,34 @@ def batches_of_one_size(patch):
         return np.sort(order[: round(rows * rate / RATE_GRID)])
 
     everywhere(patch, joins, wrong)
+
+
+def runs_that_cost_nothing(patch):
+    whole = accountant.tried_divergence
+
+    def wrong(at_order, order, at_helper, helper, gamma):
+        runs = math.log(accountant.mean_runs(gamma)) / (order - 1)
+        return whole(at_order, order, at_helper, helper, gamma) - runs
+
+    everywhere(patch, whole, wrong)
+
+
+def runs_told_one_by_one(patch):
+    whole, trained = Ledger.select_best, train.train
+
+    def select_best(self, *what, **how):
+        def telling(*run):
+            self._core.tell("Training: a run")
+            return trained(*run)
+
+        patch.setattr(best_of, "train", telling)
+        return whole(self, *what, **how)
+
+    patch.setattr(Ledger, "select_best", select_best)
+
+
+def best_by_exact_scores(patch):
+    patch.setattr(best_of, "with_gaussian_noise", lambda values, *_: values)
 
 
 def norm_without_the_bias(patch):
@@ -818,6 +855,24 @@ BUGS = (
         "What a record under a cap lost is counted for the lightest that meets the condition.",
         caps_by_the_lightest,
         f"{_PRIVACY}test_caps.py::test_weights_that_say_nothing_of_the_condition_protect_nobody",
+    ),
+    PlantedBug(
+        "several runs at the price of one",
+        "What the best of several runs costs leaves out how many there are.",
+        runs_that_cost_nothing,
+        f"{_PRIVACY}test_best_of.py::test_that_a_rare_output_comes_more_often_is_paid_for",
+    ),
+    PlantedBug(
+        "runs told one by one",
+        "Each run says that it begins, so whoever listens knows how many there were.",
+        runs_told_one_by_one,
+        f"{_PRIVACY}test_best_of.py::test_nothing_is_said_while_runs_go_on",
+    ),
+    PlantedBug(
+        "the best by exact scores",
+        "Runs are compared, and the best is told, by scores without noise.",
+        best_by_exact_scores,
+        f"{_PRIVACY}test_best_of.py::test_a_score_has_the_noise_that_was_paid_for",
     ),
 )
 

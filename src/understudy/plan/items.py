@@ -58,7 +58,7 @@ def items_of(  # noqa: PLR0913 - the last two by name
         kinds.append(
             _Kind(purpose_of(entry, target, found=found), door, wide, place if found else 0, named)
         )
-        choices += door in {"select", "scores", "sum", "train"}
+        choices += door in {"select", "scores", "sum", "train", "select_best"}
     runs = [
         (kind, [entry for _, entry in group])
         for kind, group in groupby(zip(kinds, entries, strict=True), key=lambda one: one[0])

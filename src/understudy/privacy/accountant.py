@@ -12,7 +12,7 @@ from fractions import Fraction
 
 import numpy as np
 
-from understudy.errors import BadInput, BudgetSpent
+from understudy.errors import BadInput
 from understudy.privacy.budget import (
     epsilon_of_divergence,
     epsilon_of_rho,
@@ -186,10 +186,20 @@ def best_of_divergence(event: BestOf, order: float) -> float:
     one_run = float(sum(map(rho, event.base), Fraction(0)))
     if not one_run:
         return 0.0  # the same runs, whatever the rows
-    stopping = _log_inverse(event.gamma)
-    helper = max(1.0, math.sqrt(stopping / one_run))
-    runs = (math.log(mean_runs(event.gamma)) + _LAST_DIGITS) / (order - 1)
-    return ((order + helper - 1) * one_run + stopping / helper + runs) * (1 + _SAFETY)
+    helper = max(1.0, math.sqrt(_log_inverse(event.gamma) / one_run))
+    return tried_divergence(order * one_run, order, helper * one_run, helper, event.gamma)
+
+
+def tried_divergence(
+    at_order: float, order: float, at_helper: float, helper: float, gamma: Fraction
+) -> float:
+    """The Rényi divergence of the best of K runs, from those of one run at two orders; rounded up.
+
+    Theorem 2 of Papernot and Steinke (2022) with η = 0, for whatever a run is.
+    """
+    stopping = ((helper - 1) * at_helper + _log_inverse(gamma)) / helper
+    runs = (math.log(mean_runs(gamma)) + _LAST_DIGITS) / (order - 1)
+    return (at_order + stopping + runs) * (1 + _SAFETY)
 
 
 def mean_runs(gamma: Fraction) -> float:
@@ -235,7 +245,7 @@ def best_of_rho(gamma: Fraction, rho: Fraction, order: float) -> Fraction:
             f"{float(rho):.3g} by itself, however noisy a run is. Ask for fewer runs, or more "
             "epsilon."
         )
-        raise BudgetSpent(msg)
+        raise BadInput(msg)
     while high > low * (1 + 1e-7):
         middle = math.sqrt(low * high)
         low, high = (middle, high) if fits(middle) else (low, middle)

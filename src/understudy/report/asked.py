@@ -24,6 +24,7 @@ def asked(requests: Requests, *, named: bool = True) -> str:
         "select": _choices,
         "scores": _scores,
         "train": _training,
+        "select_best": _best,
     }
     return words.get(str(requests[0]["door"]), _sum)(requests)
 
@@ -66,6 +67,12 @@ def _orders(cliques: Sequence[tuple[str, ...]], *, named: bool) -> Iterator[str]
 def _training(requests: Requests) -> str:
     steps = sum(request["steps"] for request in requests)
     return f"{number_of(steps, 'step')} towards {_name(requests[0]['target'])}"
+
+
+def _best(requests: Requests) -> str:
+    tried = number_of(max(request["candidates"] for request in requests), "setting")
+    runs = sum(request["runs"] for request in requests)
+    return f"the best of about {runs:.3g} runs of {tried} towards {_name(requests[0]['target'])}"
 
 
 def _sum(requests: Requests) -> str:

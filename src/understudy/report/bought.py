@@ -50,6 +50,7 @@ _PURPOSES = {
     "measure": Purpose.MEASURE,
     "sum": Purpose.MEASURE,
     "train": Purpose.LEARN,
+    "select_best": Purpose.LEARN,
 }
 
 

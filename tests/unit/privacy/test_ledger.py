@@ -85,6 +85,9 @@ DOORS = {
     ),
     "sum": lambda ledger: ledger.sum(ClippedMoments({"x": np.arange(10)}, 9.0), scale=50.0),
     "train": lambda ledger: ledger.train(training(steps=3), scale=50.0),
+    "select_best": lambda ledger: ledger.select_best(
+        [training(steps=3), training(steps=5, clip=0.5)], rho=Fraction(1, 500), runs=2.0
+    ),
     "values": lambda ledger: ledger.values(
         {"x": None, "z": [0], "y": [1, 3]}, rho=Fraction(1, 5000), delta=1e-11
     ),

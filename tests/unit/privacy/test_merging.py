@@ -230,6 +230,9 @@ REFUSED = {
     "train": lambda ledger: ledger.train(
         Training({"x": np.zeros(6)}, "z", [0, 1], rows=300, steps=1), scale=50.0
     ),
+    "select_best": lambda ledger: ledger.select_best(
+        [Training({"x": np.zeros(6)}, "z", [0, 1], rows=300, steps=1)], rho=1.0, runs=2.0
+    ),
     "recode": lambda ledger: ledger.recode(ledger.schema),
     "merged": lambda ledger: ledger.merged({"z": [0, 0]}),
 }

@@ -10,9 +10,10 @@ import pytest
 from understudy.column import Column, Kind, Role
 from understudy.pipeline import synthesize
 from understudy.privacy.account import Entry
+from understudy.privacy.accountant import cost
 from understudy.privacy.budget import Budget
 from understudy.privacy.certificate import Certificate
-from understudy.privacy.events import Exponential, Gaussian, Reveal
+from understudy.privacy.events import BestOf, Exponential, Gaussian, Reveal
 from understudy.report.bought import Purpose, bought
 from understudy.schema import Schema
 
@@ -82,6 +83,15 @@ def test_noisy_scores_are_choosing_and_sums_and_steps_have_no_unit_that_readers_
     assert (total.purpose, steps.purpose) == (Purpose.MEASURE, Purpose.LEARN)
     assert steps.what == "9 steps towards job"
     assert scores.noise == total.noise == steps.noise == ""
+
+
+def test_the_best_of_runs_is_training_told_by_what_was_tried():
+    request = {"door": "select_best", "candidates": 6, "runs": 5.0, "target": "job"}
+    event = BestOf((Gaussian(1e7, Fraction(1)),), Fraction(1, 14))
+    best = told((request, event)).overview[0]
+    assert (best.purpose, best.noise) == (Purpose.LEARN, "")
+    assert best.what == "the best of about 5 runs of 6 settings towards job"
+    assert best.share == pytest.approx(float(cost(event, BUDGET.order) / BUDGET.rho))
 
 
 def test_rows_that_were_revealed_take_everything():

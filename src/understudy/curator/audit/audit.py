@@ -20,6 +20,7 @@ from understudy.curator.audit.bounds import (
 from understudy.curator.audit.cases import Case, cases
 from understudy.curator.audit.likelihood import (
     allowed_mu,
+    best_log_ratio,
     claimed_mu,
     law,
     noise_log_ratio,
@@ -105,7 +106,7 @@ def evidence(case: Case, runs: int, *, canary: bool) -> Evidence:
     surprise = Surprise()
     for run in _runs(case, runs, canary=canary):
         noise_ratios.append(noise_log_ratio(run, case.pair))
-        ratios.append(noise_ratios[-1] + told_log_ratio(run))
+        ratios.append(noise_ratios[-1] + told_log_ratio(run) + best_log_ratio(run, case.pair))
         paid = [e.event.epsilon for e in run.events if isinstance(e.event, Exponential)]
         if len(paid) != len(run.choices):
             msg = f"{case.name}: {len(run.choices)} selections, of which {len(paid)} were paid for."

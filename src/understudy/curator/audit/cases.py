@@ -92,6 +92,7 @@ def _all(budget: Budget) -> Iterator[Case]:
     yield from _measuring(budget)
     yield from _summing(budget)
     yield from _training(budget)
+    yield from _trying(budget)
     yield from _selecting(budget)
     yield from _scoring(budget)
     yield from _values(budget)
@@ -181,6 +182,15 @@ def _training(budget: Budget) -> Iterator[Case]:
         yield Case("train", how, Pair(Record(), rows=20), budget, _train(task))
 
 
+def _trying(budget: Budget) -> Iterator[Case]:
+    tasks = [
+        Training({"a": _CANARY, "b": _CANARY}, "c", _CANARY, rows=20, steps=steps, clip=_CLIP)
+        for steps in (1, 3)
+    ]
+    how = "one step or three"
+    yield Case("select_best", how, Pair(Record(), rows=20), budget, _select_best(tasks))
+
+
 def _selecting(budget: Budget) -> Iterator[Case]:
     for unit in UNITS:
         pair = Pair(unit)
@@ -259,6 +269,10 @@ def _sum(row_map: RowMap) -> Callable[[Overheard], object]:
 
 def _train(task: Training) -> Callable[[Overheard], object]:
     return lambda ledger: ledger.train(task, rho=ledger.rest())
+
+
+def _select_best(tasks: list[Training]) -> Callable[[Overheard], object]:
+    return lambda ledger: ledger.select_best(tasks, rho=ledger.rest())
 
 
 def _select(*candidates: Score) -> Callable[[Overheard], object]:

@@ -11,6 +11,7 @@ from understudy.curator.audit.pair import CODES, RARE, Groups, Pair
 from understudy.privacy.account import Entry
 from understudy.privacy.answers import NoisySum
 from understudy.privacy.events import Gaussian, Threshold
+from understudy.privacy.model_maps import ModelMerit
 from understudy.privacy.scores import Score
 from understudy.privacy.train import TrainedModel, Training
 from understudy.privacy.weights import UNIT, RowWeights
@@ -47,6 +48,21 @@ def noise_log_ratio(run: Run, pair: Pair) -> float:
             pair.counts((told.column,), canary=c)[codes[common]] for c in (False, True)
         )
         total += _gaussian(told.counts[common], without, with_it, told.scale)
+    return total
+
+
+def best_log_ratio(run: Run, pair: Pair) -> float:
+    """A number that grows with how much likelier the canary makes the best of several runs.
+
+    Its law is not normal, so it says nothing about the size of noise.
+    """
+    total = 0.0
+    for task, best in run.best:
+        merit = ModelMerit(task, best.model.layers)
+        score = NoisySum(merit, np.array([best.score]), best.scale)
+        without, with_it = (_sum(score, pair, canary=canary) for canary in (False, True))
+        total += _gaussian(score.values, without, with_it, score.scale)
+        total += _training(task, best.model)
     return total
 
 
@@ -87,7 +103,7 @@ def _scores(
 def claimed_mu(events: Iterable[Entry]) -> float:
     """How far apart two normal laws are that are told apart as well as these events allow.
 
-    Of noise on numbers alone; selections and sampled steps have other laws.
+    Of noise on numbers alone; selections, sampled steps and the best of runs have other laws.
     """
     return _mu(events, lambda scale: 1 / scale)
 

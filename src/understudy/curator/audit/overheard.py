@@ -7,6 +7,7 @@ from typing import Any
 from understudy.curator.audit.pair import Groups
 from understudy.privacy.account import Entry
 from understudy.privacy.answers import CommonValues, Measurement, NoisyScores, NoisySum
+from understudy.privacy.best_of import BestTrained
 from understudy.privacy.ledger import Ledger
 from understudy.privacy.row_maps import RowMap
 from understudy.privacy.scores import Score
@@ -39,6 +40,8 @@ class Run:
     measurements: list[tuple[Measurement, Groups, RowWeights | None]] = field(default_factory=list)
     sums: list[NoisySum] = field(default_factory=list)
     trained: list[tuple[Training, TrainedModel]] = field(default_factory=list)
+    best: list[tuple[Training, BestTrained]] = field(default_factory=list)
+    """Of several runs the one that was told, and its task."""
     values: list[CommonValues] = field(default_factory=list)
     choices: list[Choice] = field(default_factory=list)
     scores: list[tuple[tuple[Score, ...], NoisyScores, Groups, RowWeights | None]] = field(
@@ -98,6 +101,12 @@ class Overheard:
         """A trained model."""
         answer = self._ledger.train(task, **asked)
         self._run.trained.append((task, answer))
+        return answer
+
+    def select_best(self, tasks: Sequence[Training], **asked: Any) -> BestTrained:  # noqa: ANN401
+        """The best of several runs."""
+        answer = self._ledger.select_best(tasks, **asked)
+        self._run.best.append((tasks[answer.place], answer))
         return answer
 
     def values(self, columns: Mapping[str, Any], **asked: Any) -> tuple[CommonValues, ...]:  # noqa: ANN401
