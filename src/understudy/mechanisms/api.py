@@ -1,6 +1,7 @@
 """What a mechanism is: a value that asks a ledger, and makes a model of the answers."""
 
 from collections.abc import Sequence
+from fractions import Fraction
 from typing import Any, ClassVar, Protocol, runtime_checkable
 
 import numpy as np
@@ -74,6 +75,14 @@ class Limited(Protocol):
 
     def left_out(self, model: Model, target: str | None) -> Sequence[str]:
         """What was not measured because of its size, in sentences."""
+
+
+@runtime_checkable
+class Advising(Protocol):
+    """A mechanism that knows which of its parameters suit a budget, by a rule on public numbers."""
+
+    def advice(self, rho: Fraction, rows: float) -> Sequence[str]:
+        """What to set otherwise, in sentences; nothing where it is well as it is."""
 
 
 class Mechanism(Protocol):

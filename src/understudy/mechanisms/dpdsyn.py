@@ -29,6 +29,10 @@ from understudy.separation import Separation
 
 INPUTS = "label inputs"
 """What a certificate calls the columns that labels go by."""
+_SPLIT, _MORE, _LESS = 0.6, 0.8, 0.4
+"""The usual part of labels; and what is advised where they have too little, or more than enough."""
+_STARVED, _SATED = 250.0, 2500.0
+"""Between these reaches of training the usual part is advised."""
 _COUNTING = Fraction(1, 50)
 """Of what features get: the target's own counts, where none are known."""
 _OFF = 0.02
@@ -44,7 +48,7 @@ class DpdSyn:
     features: Mechanism | None = None
     """The method that features come from; without one, single columns are counted."""
     label_model: LabelModel = field(default_factory=LabelModel)
-    split: float = 0.6
+    split: float = _SPLIT
     """The part of the budget that labels get."""
     hard: bool = False
     """Whether each row gets its likeliest label. By the model's chances is better."""
@@ -112,6 +116,22 @@ class DpdSyn:
                 "(--param features=mst) come closer; --param match=true moves labels instead."
             )
         return said
+
+    def advice(self, rho: Fraction, rows: float) -> Sequence[str]:
+        """Which split suits so many rows and so much budget, by a rule on public numbers."""
+        reach = self.label_model.reach(rows, rho * Fraction(_SPLIT))
+        wished, why = _SPLIT, "that is enough for both"
+        if reach < _STARVED:
+            wished, why = _MORE, "with so few rows for so much noise, labels suffer first"
+        elif reach > _SATED:
+            wished, why = _LESS, "labels learn little more from a larger part, and features do"
+        if wished == self.split:
+            return ()
+        advised = (
+            f"Labels get {100 * self.split:.0f} % of the budget (split={self.split}). Advised: "
+            f"split={wished}, for {why}. The rule goes by rows and budget alone (docs/methods.md)."
+        )
+        return (advised,)
 
     def fit(
         self, ledger: Ledger, known: Sequence[Measurement] = (), allowed: Allowed = anything

@@ -2,7 +2,7 @@
 
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import StrEnum
 from fractions import Fraction
 
@@ -26,6 +26,9 @@ _AHEAD = (0.25, 0.5, 1.0, 1.5, 2.0, 3.0, 5.0)
 """Ranges of logits in which rows are counted, to see how sure a model may be."""
 _LEAST_SPREAD = 0.01
 """Of a number's variance, what a model never explains."""
+_MOST_TRIES = 20
+_TRIED_RATES, _TRIED_CLIPS = (1 / 3, 1.0, 3.0), (0.5, 1.0)
+"""What is tried: multiples of the learning rate and of the clipping norm."""
 
 
 class Label(StrEnum):
@@ -83,6 +86,9 @@ class LabelModel:
     """The share of rows that joins a step; 0 for all of them."""
     calibration: float = 0.05
     """Of the budget for labels, what tells how sure a model of classes may be."""
+    tries: float = 0.0
+    """How many runs with other learning rates and clipping norms there are on average, of which the
+    best is kept; 0 to train once. How many there were is secret, and so is how long it took."""
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "label_model", Label.of(self.label_model))
@@ -96,6 +102,13 @@ class LabelModel:
         if not 0 <= self.calibration < 1:
             msg = "calibration is a part of the budget for labels, from 0 (none) to below 1."
             raise BadInput(msg)
+        check_number("tries", self.tries, least=0)
+        if self.tries and (self.rate or not 1 < self.tries <= _MOST_TRIES):
+            msg = (
+                f"tries is 0, or a mean number of runs above 1 and up to {_MOST_TRIES}; and then "
+                "there is no rate: all rows join."
+            )
+            raise BadInput(msg)
 
     def __str__(self) -> str:
         return ", ".join(f"{name}={value}" for name, value in parameters_told(self).items())
@@ -108,9 +121,13 @@ class LabelModel:
     def _usual(self, linear: float, hidden: float) -> float:
         return hidden if self.label_model is Label.MLP else linear
 
+    def reach(self, rows: float, rho: Fraction) -> float:
+        """How far a run goes before noise has moved its weights by `patience`, in gradients."""
+        return self.patience * rows * math.sqrt(2 * float(rho)) / self.norm
+
     def steps(self, rows: float, rho: Fraction) -> tuple[int, float]:
         """How many steps of which length a budget is worth: by public numbers alone."""
-        whole = self.patience * rows * math.sqrt(2 * float(rho)) / self.norm
+        whole = self.reach(rows, rho)
         longest = (self.learning_rate or self._usual(1.0, 0.3)) / (1 - self.momentum)
         count = min(max(math.ceil(whole / longest), 1), self.most_steps)
         length = min(whole / count, 2 * longest)
@@ -126,10 +143,28 @@ class LabelModel:
             ledger.measure([(told.column,)], rho=ledger.rest())
             return None
         part = Fraction(0 if told.numeric else self.calibration)
-        layers = ledger.train(task, rho=ledger.rest() * (1 - part)).layers
+        rho = ledger.rest() * (1 - part)
+        if self.tries:
+            tasks = self._tried(task, rows, rho)
+            best = ledger.select_best(tasks, rho=rho, runs=self.tries)
+            task, layers = tasks[best.place], best.model.layers
+        else:
+            layers = ledger.train(task, rho=rho).layers
         if not part:
             return Taught(layers)
         return Taught(layers, ledger.sum(ModelCells(task, layers, _AHEAD), rho=ledger.rest()))
+
+    def _tried(self, task: Training, rows: float, rho: Fraction) -> list[Training]:
+        """What there is to choose from: a short list, by public numbers alone."""
+        tasks = []
+        for clip in _TRIED_CLIPS:
+            model = replace(self, clip=self.norm * clip)
+            steps, rate = model.steps(rows, rho)
+            tasks += [
+                replace(task, steps=steps, clip=model.norm, learning_rate=rate * factor)
+                for factor in _TRIED_RATES
+            ]
+        return tasks
 
     def _task(
         self, ledger: Ledger, told: LabelsTold, inputs: Mapping[str, Numbers], rows: float

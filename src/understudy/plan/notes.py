@@ -1,11 +1,12 @@
 """What a person should know about a plan, a sentence or two each."""
 
 from collections.abc import Iterator, Sequence
+from fractions import Fraction
 
 from understudy.chosen import Chosen
 from understudy.domain import Domain
 from understudy.errors import listed
-from understudy.mechanisms.api import Limited, Mechanism, Model
+from understudy.mechanisms.api import Advising, Limited, Mechanism, Model
 from understudy.plan.made_up_rows import ASSUMED
 from understudy.plan.planned import Item
 from understudy.privacy import discover
@@ -110,6 +111,12 @@ def about_merging(items: Sequence[Item], domain: Domain) -> Iterator[str]:
             "how many those are, real rows decide, and with it the cells and the noise of pairs "
             "and wider tables."
         )
+
+
+def advised(recipe: Mechanism, rho: Fraction, rows: int) -> Iterator[str]:
+    """What the method would rather be told."""
+    if isinstance(recipe, Advising):
+        yield from recipe.advice(rho, rows)
 
 
 def left_out(recipe: Mechanism, model: Model, target: str | None) -> Iterator[str]:

@@ -151,6 +151,7 @@ def plan(  # noqa: PLR0913 - each is a choice of its own, by name
         *([] if weighed is None else notes.about_protection(chosen, weighed)),
         *notes.about_merging(items, domain),
         *notes.left_out(chosen.recipe, model, facts.target),
+        *notes.advised(chosen.recipe, chosen.budget.rho, count),
     ]
     return Plan(
         method=chosen.recipe.name,
