@@ -52,11 +52,12 @@ class DpdSyn:
     """The part of the budget that labels get."""
     hard: bool = False
     """Whether each row gets its likeliest label. By the model's chances is better."""
-    match: bool = False
+    match: bool = True
     """Whether chances are moved until labels are as common in the release as they were counted.
 
     Where columns are drawn by themselves, rows are less extreme than real ones: labels that are
-    right for each row are then not as common as among real rows, and moving them costs accuracy.
+    right for each row are then not as common as among real rows, and moving them costs a little
+    accuracy.
     """
 
     name: ClassVar[str] = "dpdsyn"
@@ -113,7 +114,7 @@ class DpdSyn:
                 f"Labels of {target} are drawn as each row makes them likely, and are up to "
                 f"{100 * off:.0f} % of rows more or less common than counted, for rows are less "
                 "varied than real ones. Features by a method that ties columns "
-                "(--param features=mst) come closer; --param match=true moves labels instead."
+                "(--param features=mst) come closer; --param match=true moves labels."
             )
         return said
 

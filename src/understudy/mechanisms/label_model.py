@@ -214,7 +214,7 @@ class LabelModel:
             return numbers.fitted(drawn, rng)
         factor = _HINGE_FACTOR if self.label_model is Label.SVM else 1.0
         shift = np.zeros(told.told)
-        found = ClassLabels(scorer, told.codes, told.shares, shift, told.told, factor, hard)
+        found = ClassLabels(scorer, told.codes, told.shares, shift, told.told, factor, hard=hard)
         if taught.cells is not None:
             counts = taught.cells.values.reshape(-1, told.told)
             found = found.calibrated(counts, _AHEAD, taught.cells.scale, drawn)

@@ -72,11 +72,13 @@ class ClassLabels:
     shares: Numbers
     """Of each code in `codes`, its noisy share."""
     shift: Numbers
-    """By class, what is added to the model's logits."""
+    """By class, what is added to the model's logits for them to be as sure as rows were."""
     told: int
     """So many classes does the model tell apart; the others come as often as their share says."""
     factor: float = 1.0
     """What the model's logits are multiplied by, before that."""
+    moved: Numbers | None = None
+    """By class, what is added too for labels to be as common as they were counted."""
     hard: bool = False
 
     kind = "classes"
@@ -98,16 +100,16 @@ class ClassLabels:
         """With the shift by which these rows would have labels in their noisy shares."""
         wished = np.maximum(self.shares[: self.told], 1e-12)
         wished /= wished.sum()
-        logits, shift = self._logits(codes), np.zeros(self.told)
+        logits, moved = self._logits(codes) + self.shift, np.zeros(self.told)
         for _ in range(_ROUNDS):
-            shift += np.log(wished) - np.log(
-                np.maximum(softmax(logits + shift).mean(axis=0), 1e-12)
-            )
-        return replace(self, shift=np.clip(shift - shift.mean(), -_FAR, _FAR))
+            found = softmax(logits + moved).mean(axis=0)
+            moved += np.log(wished) - np.log(np.maximum(found, 1e-12))
+        return replace(self, moved=np.clip(moved - moved.mean(), -_FAR, _FAR))
 
     def chances(self, codes: Codes) -> Numbers:
         """By row and class that the model tells apart."""
-        return softmax(self._logits(codes) + self.shift)
+        shift = self.shift if self.moved is None else self.shift + self.moved
+        return softmax(self._logits(codes) + shift)
 
     def law(self, codes: Codes) -> Numbers:
         """By row and code: the chance that it is drawn."""
@@ -143,6 +145,7 @@ class ClassLabels:
             "codes": self.codes.tolist(),
             "shares": self.shares.tolist(),
             "shift": self.shift.tolist(),
+            "moved": None if self.moved is None else self.moved.tolist(),
             "told": self.told,
             "factor": self.factor,
             "hard": self.hard,
@@ -158,13 +161,20 @@ class ClassLabels:
         outputs = scorer.layers[-1].shape[1]
         if not 1 <= told <= len(codes) or outputs not in {told, 1}:
             raise BadInput(_FITTING)
+        shift, moved = (
+            None if content[name] is None else _matrix([content[name]], 1)[0]
+            for name in ("shift", "moved")
+        )
+        if shift is None or any(one is not None and len(one) != told for one in (shift, moved)):
+            raise BadInput(_FITTING)
         return cls(
             scorer,
             codes,
             checked_shares(content["shares"], (len(codes),)),
-            _matrix([content["shift"]], 1)[0][:told],
+            shift,
             told,
             float(content["factor"]),
+            moved,
             bool(content["hard"]),
         )
 

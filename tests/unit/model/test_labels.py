@@ -53,7 +53,7 @@ def test_labels_are_drawn_by_the_models_chances():
     drawn = labels.draw(here, np.random.default_rng(2))
     assert np.mean(drawn == 1) == pytest.approx(chance[0], abs=0.015)
     logit = INPUTS["a"][2] @ labels.scorer.layers[0][:3, 0] + labels.scorer.layers[0][3:, 0].sum()
-    assert np.log(chance[1] / chance[0]) == pytest.approx(logit + labels.shift[1] - labels.shift[0])
+    assert np.log(chance[1] / chance[0]) == pytest.approx(logit + labels.moved[1] - labels.moved[0])
     hard = (
         classes(shares=(0.6, 0.4), hard=True).matched(codes()).draw(here, np.random.default_rng(2))
     )

@@ -20,8 +20,8 @@ class Draw(StrEnum):
     THRICE = "3x"
     HARD = "hard labels"
     """Each row has its likeliest label."""
-    MATCHED = "labels as common as counted"
-    """Moved to the noisy shares of the classes."""
+    UNMOVED = "labels as their rows make them likely"
+    """Not moved to the noisy shares of the classes."""
     SHUFFLED = "shuffled columns, not private"
     """As the paper has it: real values of each column in another order, and likeliest labels."""
 
@@ -47,7 +47,7 @@ class Arm:
 
 
 def _dpdsyn(name: str, short: str, label: Label, learner: Learner, *more: Draw) -> Arm:
-    draws = (Draw.ONCE, Draw.TWICE, Draw.THRICE, Draw.MATCHED, *more, Draw.SHUFFLED)
+    draws = (Draw.ONCE, Draw.TWICE, Draw.THRICE, Draw.UNMOVED, *more, Draw.SHUFFLED)
     mechanism = DpdSyn(label_model=LabelModel(label))
     return Arm(name, short, mechanism, (learner,), draws, "DPDSyn")
 

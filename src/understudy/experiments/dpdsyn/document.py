@@ -118,7 +118,7 @@ def _compared(
 
 
 def _shift(found: Found, epsilons: Sequence[float]) -> str:
-    draws = {Draw.ONCE: "as released", Draw.MATCHED: "moved to the counted shares"}
+    draws = {Draw.ONCE: "as released", Draw.UNMOVED: "not moved"}
     head = [f"{learner.upper()}: {name}" for learner in BOTH for name in draws.values()]
     return table(["table", "ε", *head], _compared(found, epsilons, [*draws]))
 

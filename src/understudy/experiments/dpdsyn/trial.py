@@ -97,10 +97,8 @@ def _more(model: Model, draw: Draw, train: Codes, rng: np.random.Generator) -> C
     assert isinstance(model, LabelledModel)  # noqa: S101 - no other arm has such draws
     assert isinstance(model.labels, ClassLabels)  # noqa: S101 - every target here is a list
     labels, features = model.labels, model.features
-    if draw is Draw.MATCHED:
-        labels = labels.matched(features.sample(count, rng))
-    else:
-        labels = replace(labels, hard=True)
+    labels = replace(labels, moved=None) if draw is not Draw.HARD else labels
+    labels = replace(labels, hard=True) if draw is not Draw.UNMOVED else labels
     if draw is Draw.SHUFFLED:
         # The paper's features: every real value of every column. A reveal: nothing is promised.
         features = ShuffledColumns.of(features.domain, train)
