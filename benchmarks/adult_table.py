@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 
-from understudy.experiments.prism.benchmarks import DROPPED, EDGES
+from understudy.experiments.adult import DROPPED, EDGES
 
 
 def adult(data: Path, name: str) -> tuple[pd.DataFrame, Mapping[str, int]]:

@@ -120,6 +120,7 @@ def test_rows_are_drawn_by_generators_that_somebody_handed_over():
         "curator/evaluation.py",
         "curator/space.py",
         "curator/trials.py",
+        "experiments/adult.py",
         "experiments/demo.py",
         *(f"experiments/dpdsyn/{name}.py" for name in ("split", "trial")),
         "experiments/prism/benchmarks.py",
@@ -183,8 +184,8 @@ def test_nothing_reaches_for_the_network_or_another_program():
         assert not {"eval", "exec", "compile", "__import__"} & calls(tree), name
 
 
-DPDSYN = ("aims", "arms", "document", "found", "printed", "split", "trial")
-PRISM = ("benchmarks", "document", "found", "sections", "trial", "whole_adult")
+DPDSYN = ("aims", "arms", "document", "found", "printed", "split", "trial", "twelve")
+PRISM = ("document", "found", "sections", "trial", "whole_adult")
 PRIVCI = ("folds", "found", "measures", "structure", "trial")
 REPS = (
     *("aims", "deciles", "found", "matched", "pictures", "records", "split", "tables", "task"),
@@ -203,6 +204,7 @@ def test_what_compares_with_rows_is_imported_by_the_command_line_alone():
         "cli/audit.py",
         "cli/draft_schema.py",
         "cli/evaluate.py",
+        "experiments/adult.py",
         "experiments/compare/cell.py",
         "experiments/compare/ground.py",
         "experiments/compare/plan.py",

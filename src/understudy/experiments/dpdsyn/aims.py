@@ -7,6 +7,7 @@ from understudy.experiments.dpdsyn.arms import BOTH, BY_LOGISTIC, PAIRED, WITH_M
 from understudy.experiments.dpdsyn.found import Found, log_loss
 from understudy.experiments.dpdsyn.printed import printed
 from understudy.experiments.dpdsyn.tables import TABLES, Table
+from understudy.experiments.dpdsyn.twelve import twelve_aims
 from understudy.experiments.markdown import shown
 from understudy.experiments.reproduced import Aim
 
@@ -29,6 +30,7 @@ def aims(found: Found, epsilons: Sequence[float]) -> list[Aim]:
             for name in _TRIED
         ),
         *_log_loss(found, epsilons),
+        *twelve_aims(found.twelve),
     ]
 
 

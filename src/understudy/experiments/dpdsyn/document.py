@@ -26,6 +26,7 @@ from understudy.experiments.dpdsyn.arms import (
 from understudy.experiments.dpdsyn.found import METRICS, Found, log_loss
 from understudy.experiments.dpdsyn.printed import SPEEDUPS, printed, printed_scaled
 from understudy.experiments.dpdsyn.tables import TABLES, Table
+from understudy.experiments.dpdsyn.twelve import twelve_table
 from understudy.experiments.figures import Figures
 from understudy.experiments.markdown import figure_section, shown, table
 
@@ -56,6 +57,7 @@ def document(
             aims=table(["", "paper", "aim", "ours", ""], reached),
             printed="\n".join(_utility(found, one, epsilons) for one in TABLES),
             shift=_shift(found, epsilons),
+            twelve=twelve_table(found.twelve),
             log_loss=_log_loss(found, epsilons),
             shuffled=_shuffled(found, epsilons),
             seconds=_seconds(found, epsilons),

@@ -11,6 +11,7 @@ from understudy.curator.models import Learner
 from understudy.experiments.dpdsyn.arms import REAL, Arm, Draw
 from understudy.experiments.dpdsyn.tables import TABLES
 from understudy.experiments.dpdsyn.trial import Drawn, Outcome
+from understudy.experiments.dpdsyn.twelve import TwelveOutcome
 
 Metric = Callable[[LabelScores], float | None]
 METRICS: dict[str, Metric] = {
@@ -36,6 +37,8 @@ class Found:
     """All outcomes."""
 
     outcomes: Sequence[Outcome]
+    twelve: Sequence[TwelveOutcome] = ()
+    """Those on twelve columns of Adult."""
 
     def of(self, table: str, arm: Arm, epsilon: float | None = None) -> list[Outcome]:
         """Those of an arm on a table; real rows have no ε."""

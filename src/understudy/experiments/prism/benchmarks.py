@@ -4,18 +4,15 @@ What the text leaves open is chosen here, and said in the results: η has a stan
 0.5, and the marginal shift makes A and B 0, 1 and 2 with shares of 1/6, 2/6 and 3/6.
 """
 
-import json
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from functools import lru_cache
 from pathlib import Path
 
 import numpy as np
 from numpy.typing import NDArray
 
-from understudy.curator.source import read_rows
 from understudy.dag import Dag
-from understudy.errors import BadInput
+from understudy.experiments.adult import ADULT_TARGET, adult_codes, split_by_class
 
 Codes = Mapping[str, NDArray[np.int64]]
 TARGET, CAUSES = "Y", ("A", "B")
@@ -36,19 +33,6 @@ _HIGHER = (1 / 6, 2 / 6, 3 / 6)
 STRONG, FEATURES = 4, 20
 WINS_SIZES = {TARGET: 2, **{f"X{place}": 2 for place in range(1, FEATURES + 1)}}
 _WINS_TEST = 2000
-
-ADULT_TARGET = "income>50K"
-DROPPED = ("fnlwgt", "native-country")
-EDGES = {
-    "age": (8, 13, 18, 23, 28, 33, 43),  # up to 24, 29, 34, 39, 44, 49, 59 years
-    "education-num": (7, 8, 9, 11, 12),  # none, high school, some college, associate, bachelor
-    "capital-gain": (0,),
-    "capital-loss": (0,),
-    "hours-per-week": (33, 38, 39, 48),  # up to 34, 39, 40, 49 hours
-}
-"""The last code of every interval but the last. All public: round ages and hours, school degrees,
-and whether there was any capital gain or loss. Codes are years less 16 and hours less 1."""
-_TEST_SHARE = 0.2
 
 
 @dataclass(frozen=True)
@@ -103,26 +87,7 @@ def allocation_wins(rows: int = 400) -> Benchmark:
 def adult(data: Path) -> Benchmark:
     """Adult, 12 columns that are cut at public edges."""
     table, sizes = adult_codes(data)
-    return Benchmark("Adult", ADULT_TARGET, sizes, lambda seed: _split(table, seed))
-
-
-@lru_cache(maxsize=1)
-def adult_codes(data: Path) -> tuple[Codes, Mapping[str, int]]:
-    """Adult in whole-number codes, cut coarser, and how many codes each column has."""
-    path, domain = data / "adult_encoded.csv.gz", data / "adult_encoded.domain.json"
-    if not (path.is_file() and domain.is_file()):
-        msg = f"{data} lacks {path.name} and {domain.name}: give their folder with --data."
-        raise BadInput(msg)
-    rows = read_rows(str(path))
-    sizes = json.loads(domain.read_text("utf-8"))
-    table = {}
-    for name in rows.column_names:
-        if name not in DROPPED:
-            codes = rows[name].to_numpy().astype(np.int64)
-            edges = EDGES.get(name)
-            table[name] = codes if edges is None else np.searchsorted(edges, codes)
-            sizes[name] = int(sizes[name]) if edges is None else len(edges) + 1
-    return table, {name: sizes[name] for name in table}
+    return Benchmark("Adult", ADULT_TARGET, sizes, lambda seed: split_by_class(table, seed))
 
 
 def _scm(
@@ -150,17 +115,3 @@ def _wins(rows: int, seed: int, part: int) -> Codes:
         apart = 0.4 if place < STRONG else 0.05
         found[name] = (rng.random(rows) < 0.5 + apart * (2 * y - 1)).astype(np.int64)
     return found
-
-
-def _split(table: Codes, seed: int) -> tuple[Codes, Codes]:
-    """A fifth of the rows of each class is for the test."""
-    rng = np.random.default_rng(seed)
-    target = table[ADULT_TARGET]
-    tested = np.zeros(len(target), bool)
-    for code in np.unique(target):
-        rows = rng.permutation(np.flatnonzero(target == code))
-        tested[rows[: round(_TEST_SHARE * len(rows))]] = True
-    return (
-        {name: codes[~tested] for name, codes in table.items()},
-        {name: codes[tested] for name, codes in table.items()},
-    )

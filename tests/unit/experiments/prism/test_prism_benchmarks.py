@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from understudy.errors import BadInput
-from understudy.experiments.prism import benchmarks
+from understudy.experiments.adult import adult_codes
 from understudy.experiments.prism.arms import most_correlated
 from understudy.experiments.prism.benchmarks import (
     CHILDREN,
@@ -86,7 +86,7 @@ def folder(tmp_path):
 
 
 def test_adult_is_cut_at_public_edges_and_split_by_class(folder):
-    benchmarks.adult_codes.cache_clear()
+    adult_codes.cache_clear()
     benchmark = adult(folder)
     assert benchmark.sizes == {"age": 8, "sex": 2, "income>50K": 2}
     train, test = benchmark.make(0)
@@ -97,6 +97,6 @@ def test_adult_is_cut_at_public_edges_and_split_by_class(folder):
 
 
 def test_a_folder_without_adult_is_told(tmp_path):
-    benchmarks.adult_codes.cache_clear()
+    adult_codes.cache_clear()
     with pytest.raises(BadInput, match="give their folder with --data"):
         adult(tmp_path)
