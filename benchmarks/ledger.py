@@ -135,7 +135,7 @@ def _plain_training(codes: dict[str, NDArray[np.uint8]], y: NDArray[np.bool_], s
 
 
 def _memory(report: Table, part: int) -> None:
-    """The peak of a process that trains on a table streamed from an engine."""
+    """The peak of a process that trains on a table which an engine codes once."""
     with tempfile.TemporaryDirectory() as folder:
         peaks = []
         for rows in (10**6 // part, 4 * 10**6 // part):
@@ -145,10 +145,10 @@ def _memory(report: Table, part: int) -> None:
                 capture_output=True, text=True, check=True,
             )  # fmt: skip
             peaks.append(float(done.stdout))
-            what = f"peak memory of training on {rows:,} streamed rows"
+            what = f"peak memory of training on {rows:,} rows of a database"
             ratio = "" if len(peaks) == 1 else f"{peaks[1] / peaks[0]:.2f}"
             against = "" if len(peaks) == 1 else "a fourth of the rows"
-            report.add_row(what, f"{peaks[-1]:.2f} GiB", against, ratio, "about 1")
+            report.add_row(what, f"{peaks[-1]:.2f} GiB", against, ratio, "≤ 1 GiB")
 
 
 def _write(folder: Path, rows: int) -> None:

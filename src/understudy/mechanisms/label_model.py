@@ -46,7 +46,10 @@ class Label(StrEnum):
         try:
             return cls(str(name))
         except ValueError:
-            msg = f"There is no model of labels {name!r}. Known: {listed(cls)}."
+            msg = (
+                f"There is no model of labels {name!r}. Known: {listed(cls)}. Layers that mix "
+                "rows, such as batch normalisation, cannot be added: no row's part is bounded."
+            )
             raise BadInput(msg) from None
 
 
