@@ -34,6 +34,8 @@ clean:
 	rm -rf .venv
 
 # What is installed is named by version and hash; `make lock` (with uv) writes both files anew.
+# The lists are whole, so pip resolves nothing (--no-deps): where a requirement has extras, older pips
+# ask for the newest release beside the one that is named, and then refuse it for having no hash.
 LOCK := uv pip compile pyproject.toml --group build --universal --python-version 3.11 \
 	--generate-hashes --no-emit-index-url --no-annotate --no-header --quiet
 lock:
@@ -45,10 +47,10 @@ lock:
 	$(PYTHON) -m venv .venv
 
 .venv/.run: .venv/bin/python pyproject.toml requirements/run.txt
-	$(PIP) install --require-hashes --requirement requirements/run.txt
+	$(PIP) install --no-deps --require-hashes --requirement requirements/run.txt
 	$(PIP) install --no-deps --no-build-isolation --editable .
 	touch $@
 
 .venv/.dev: .venv/.run requirements/dev.txt
-	$(PIP) install --require-hashes --requirement requirements/dev.txt
+	$(PIP) install --no-deps --require-hashes --requirement requirements/dev.txt
 	touch $@
