@@ -112,8 +112,8 @@ class DpdSyn:
         if off > _OFF and not self.hard:
             said.append(
                 f"Labels of {target} are drawn as each row makes them likely, and are up to "
-                f"{100 * off:.0f} % of rows more or less common than counted, for rows are less "
-                "varied than real ones. Features by a method that ties columns "
+                f"{100 * off:.0f} % of rows more or less common than counted: rows are less varied "
+                "than real ones, or noise is large. Features by a method that ties columns "
                 "(--param features=mst) come closer; --param match=true moves labels."
             )
         return said
@@ -143,6 +143,7 @@ class DpdSyn:
         assert target is not None  # noqa: S101 - checked above
         if len(names) == 1:  # nothing to tell labels by
             return ProductModel.of(ledger.domain, ledger.measure([names], rho=ledger.rest()))
+        self.label_model.check_price(ledger, ledger.rest() * Fraction(self.split))
         (part,) = ledger.split(1 - self.split)
         # MEASURE and FIT: how common each label is, and the features
         counted = [one for one in known if one.clique == (target,)]

@@ -26,6 +26,8 @@ _AHEAD = (0.25, 0.5, 1.0, 1.5, 2.0, 3.0, 5.0)
 """Ranges of logits in which rows are counted, to see how sure a model may be."""
 _LEAST_SPREAD = 0.01
 """Of a number's variance, what a model never explains."""
+_MOST_CALIBRATED = 16
+"""Of more classes, cells would be many and rows in them few."""
 _MOST_TRIES = 20
 _TRIED_RATES, _TRIED_CLIPS = (1 / 3, 1.0, 3.0), (0.5, 1.0)
 """What is tried: multiples of the learning rate and of the clipping norm."""
@@ -145,17 +147,26 @@ class LabelModel:
             # Not needed; but what is promised for a release is spent on it.
             ledger.measure([(told.column,)], rho=ledger.rest())
             return None
-        part = Fraction(0 if told.numeric else self.calibration)
-        rho = ledger.rest() * (1 - part)
+        rho = ledger.rest() * (1 - self._part(told))
         if self.tries:
-            tasks = self._tried(task, rows, rho)
+            tasks = self._tried(task, rows, ledger.run_rho(rho, self.tries))
             best = ledger.select_best(tasks, rho=rho, runs=self.tries)
             task, layers = tasks[best.place], best.model.layers
         else:
             layers = ledger.train(task, rho=rho).layers
-        if not part:
+        if not self._part(told):
             return Taught(layers)
         return Taught(layers, ledger.sum(ModelCells(task, layers, _AHEAD), rho=ledger.rest()))
+
+    def _part(self, told: LabelsTold) -> Fraction:
+        """What a calibration gets: of numbers, and of many classes, there is none."""
+        none = told.numeric or told.told > _MOST_CALIBRATED
+        return Fraction(0 if none else self.calibration)
+
+    def check_price(self, ledger: Ledger, rho: Fraction) -> None:
+        """Refuse tries that a budget cannot pay for, before anything is spent."""
+        if self.tries:
+            ledger.run_rho(rho * (1 - Fraction(self.calibration)), self.tries)
 
     def _tried(self, task: Training, rows: float, rho: Fraction) -> list[Training]:
         """What there is to choose from: a short list, by public numbers alone."""

@@ -14,8 +14,47 @@ Numbers = NDArray[np.float64]
 _ROUNDS = 50
 _LONGEST = 0.5
 """A step of a fit, at most."""
+_STEEPEST = 5.0
+"""The largest logarithm of a slope."""
 _BELIEVED = 0.5
 """How far a model's own slope (as a logarithm) and shifts are believed to be off, usually."""
+
+
+@dataclass(frozen=True, eq=False)
+class CellRows:
+    """Rows in the cells that others were counted in: by likeliest class, and how far it is ahead.
+
+    A cell holds rows of many kinds, so what a model says of it is the mean of what it says of them.
+    """
+
+    logits: Numbers
+    """By row and class."""
+    cells: NDArray[np.intp]
+    """Of each row."""
+    count: int
+    """How many cells there are."""
+
+    @classmethod
+    def of(cls, logits: Numbers, edges: Sequence[float]) -> "CellRows":
+        """Some rows; a cell that has none gets one in the middle of its range."""
+        classes, ranges = logits.shape[1], len(edges) + 1
+        ranked = np.sort(logits, axis=1)
+        place = np.searchsorted(edges, ranked[:, -1] - ranked[:, -2], side="right")
+        cells = logits.argmax(axis=1) * ranges + place
+        lower, upper = np.array([0.0, *edges]), np.array([*edges, edges[-1]])
+        middle = (lower + upper)[None, :, None] / 2 * np.eye(classes)[:, None, :]
+        empty = np.setdiff1d(np.arange(classes * ranges), cells)
+        more = middle.reshape(-1, classes)[empty]
+        return cls(np.concatenate([logits, more]), np.concatenate([cells, empty]), classes * ranges)
+
+    def mean(self, numbers: Numbers) -> Numbers:
+        """By cell, the mean of a number of its rows."""
+        rows = np.bincount(self.cells, minlength=self.count)
+        return np.asarray(np.bincount(self.cells, numbers, minlength=self.count) / rows)
+
+    def means(self, numbers: Numbers) -> Numbers:
+        """By cell, the means of several numbers of its rows."""
+        return np.stack([self.mean(one) for one in numbers.T], axis=1)
 
 
 @dataclass(frozen=True, eq=False)
@@ -26,48 +65,33 @@ class Calibration:
     shift: Numbers
 
     @classmethod
-    def fitted(cls, counts: Numbers, logits: Numbers, noise: float) -> "Calibration":
-        """By cells × classes: noisy counts, and the model's logits there.
+    def fitted(cls, counts: Numbers, rows: CellRows, noise: float) -> "Calibration":
+        """To noisy counts by cell and class. Where noise hides what they say, a model is believed.
 
-        Where noise hides what rows say, the model is believed.
+        `rows` are such as will get labels, with the model's own logits.
         """
         classes = counts.shape[1]
         totals = np.maximum(counts.sum(axis=1, keepdims=True), 0.0)
         # The slope's logarithm, and the shifts.
         found = np.zeros(classes + 1)
         for _ in range(_ROUNDS):
-            sloped = np.exp(found[0]) * logits
-            chances = softmax(sloped + found[1:])
-            spread = chances * (1 - chances)
+            sloped = np.exp(found[0]) * rows.logits
+            each = softmax(sloped + found[1:])
+            chances = rows.means(each)
+            by_slope = rows.means(each * (sloped - (each * sloped).sum(axis=1, keepdims=True)))
+            both = rows.means((each[:, :, None] * each[:, None, :]).reshape(len(each), -1))
+            by_shift = chances[:, :, None] * np.eye(classes) - both.reshape(-1, classes, classes)
             # A count and the total that it is compared with are both noisy.
-            precision = 1 / (totals * spread + 2 * noise**2 + 1e-9)
-            by_slope = chances * (sloped - (chances * sloped).sum(axis=1, keepdims=True))
-            by_shift = chances[:, :, None] * (np.eye(classes) - chances[:, None, :])
+            precision = 1 / (totals * chances * (1 - chances) + 2 * noise**2 + 1e-9)
             moves = totals[:, :, None] * np.concatenate([by_slope[:, :, None], by_shift], axis=2)
+            flat = moves.reshape(-1, classes + 1)
             missing = (counts - totals * chances) * precision
-            pull = np.einsum("gyk,gy->k", moves, missing) - found / _BELIEVED**2
-            curve = np.einsum("gyk,gy,gyl->kl", moves, precision, moves)
+            pull = flat.T @ missing.ravel() - found / _BELIEVED**2
+            curve = flat.T @ (flat * precision.reshape(-1, 1))
             step = np.linalg.solve(curve + np.eye(classes + 1) / _BELIEVED**2, pull)
             found += step * min(1.0, _LONGEST / max(float(np.abs(step).max()), 1e-12))
+            found[0] = np.clip(found[0], -_STEEPEST, _STEEPEST)
         return cls(float(np.exp(found[0])), found[1:] - found[1:].mean())
-
-
-def cell_logits(logits: Numbers, edges: Sequence[float]) -> Numbers:
-    """By likeliest class, range of how far it is ahead, and class: the mean logits of rows there.
-
-    Where there are none, a range stands for its middle.
-    """
-    classes = logits.shape[1]
-    ranked = np.sort(logits, axis=1)
-    place = np.searchsorted(edges, ranked[:, -1] - ranked[:, -2], side="right")
-    lower, upper = np.array([0.0, *edges]), np.array([*edges, edges[-1]])
-    found = (lower + upper)[None, :, None] / 2 * np.eye(classes)[:, None, :]
-    cells = logits.argmax(axis=1) * len(lower) + place
-    rows = np.bincount(cells, minlength=classes * len(lower)).reshape(classes, -1, 1)
-    sums = np.stack(
-        [np.bincount(cells, one, minlength=classes * len(lower)) for one in logits.T], axis=1
-    ).reshape(found.shape)
-    return np.where(rows > 0, sums / np.maximum(rows, 1), found)
 
 
 def softmax(logits: Numbers) -> Numbers:

@@ -71,7 +71,8 @@ def _labelled(model: LabelledModel, names: Clique) -> Table | None:
     features = tuple(name for name in names if name != model.target)
     if len(features) == len(names):
         return _joint(model.features, names)
-    whole = (*features, *(name for name in model.inputs if name not in features))
+    seen = model.labels.scorer.inputs
+    whole = (*features, *(name for name in seen if name not in features))
     sizes = model.features.domain.sizes
     if not {*whole} <= {*sizes} or _size(sizes, whole) > _MOST_LABELLED:
         return None

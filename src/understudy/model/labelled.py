@@ -52,7 +52,8 @@ class LabelledModel:
     @property
     def inputs(self) -> tuple[str, ...]:
         """The columns that labels go by."""
-        return tuple(self.labels.scorer.inputs)
+        scorer = self.labels.scorer
+        return tuple(scorer.inputs) if scorer.layers[0][:-1].any() else ()
 
     def sample(self, rows: int, rng: np.random.Generator) -> dict[str, NDArray[np.unsignedinteger]]:
         """Codes of that many rows."""

@@ -12,12 +12,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from understudy.errors import BadInput
-from understudy.model.calibration import Calibration, cell_logits, softmax
+from understudy.model.calibration import Calibration, CellRows, softmax
 from understudy.model.checks import checked_shares
 
 Codes = Mapping[str, NDArray[np.unsignedinteger]]
 Numbers = NDArray[np.float64]
 _ROUNDS = 50
+_CALIBRATED = 2**18
+"""So many products of chances are averaged at each step of a calibration."""
 _FAR = 30.0
 """Logits beyond this are as good as sure."""
 
@@ -91,9 +93,9 @@ class ClassLabels:
         By likeliest class, range of how far its logit is ahead, and class: the noisy counts. These
         rows tell what logits are like there.
         """
-        logits = cell_logits(self._unsloped(codes), edges) * self.factor
-        flat = (-1, self.told)
-        found = Calibration.fitted(counts.reshape(flat), logits.reshape(flat), noise)
+        rows = CellRows.of(self._unsloped(codes)[: _CALIBRATED // self.told**2], edges)
+        rows = replace(rows, logits=rows.logits * self.factor)
+        found = Calibration.fitted(counts.reshape(-1, self.told), rows, noise)
         return replace(self, factor=self.factor * found.slope, shift=found.shift)
 
     def matched(self, codes: Codes) -> "ClassLabels":
@@ -159,7 +161,9 @@ class ClassLabels:
         scorer = Scorer.from_json(content["scorer"], sizes)
         codes, told = _codes(content["codes"], size), int(content["told"])
         outputs = scorer.layers[-1].shape[1]
-        if not 1 <= told <= len(codes) or outputs not in {told, 1}:
+        two = outputs == 1 and told <= 2  # noqa: PLR2004 - one logit tells two classes
+        factor = float(content["factor"])
+        if not 1 <= told <= len(codes) or not (outputs == told or two) or not 0 < factor < np.inf:
             raise BadInput(_FITTING)
         shift, moved = (
             None if content[name] is None else _matrix([content[name]], 1)[0]
@@ -173,7 +177,7 @@ class ClassLabels:
             checked_shares(content["shares"], (len(codes),)),
             shift,
             told,
-            float(content["factor"]),
+            factor,
             moved,
             bool(content["hard"]),
         )
@@ -281,8 +285,6 @@ def _matrix(numbers: object, rows: int) -> Numbers:
 
 def _codes(numbers: object, size: int) -> NDArray[np.int64]:
     codes = np.array(numbers, np.int64)
-    if codes.ndim != 1 or not len(codes) or len({*codes.tolist()}) != len(codes):
-        raise BadInput(_FITTING)
-    if codes.min() < 0 or codes.max() >= size:
+    if codes.ndim != 1 or sorted(codes.tolist()) != [*range(size)]:
         raise BadInput(_FITTING)
     return codes

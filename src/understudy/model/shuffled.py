@@ -11,6 +11,7 @@ from understudy.domain import Domain
 from understudy.errors import BadInput
 from understudy.privacy.answers import Measurement
 
+_MOST_ROWS = 2**31
 _COUNTS = "Counts of shuffled columns are whole numbers, as many rows in each."
 
 
@@ -62,6 +63,7 @@ class ShuffledColumns:
         counts = {name: np.array(one, np.int64) for name, one in content["counts"].items()}
         if not counts or any(one.ndim != 1 or (one < 0).any() for one in counts.values()):
             raise BadInput(_COUNTS)
-        if len({int(one.sum()) for one in counts.values()}) > 1:
+        totals = {sum(one.tolist()) for one in counts.values()}
+        if len(totals) > 1 or max(totals) > _MOST_ROWS:
             raise BadInput(_COUNTS)
         return cls(Domain.of({name: len(one) for name, one in counts.items()}), counts)

@@ -183,9 +183,10 @@ def best_of_divergence(event: BestOf, order: float) -> float:
 
     It holds for every λ; the best one is √(log(1/γ) / ρ), and at least 1.
     """
-    one_run = float(sum(map(rho, event.base), Fraction(0)))
-    if not one_run:
+    exact = sum(map(rho, event.base), Fraction(0))
+    if not exact:
         return 0.0  # the same runs, whatever the rows
+    one_run = max(float(exact), _LEAST)
     helper = max(1.0, math.sqrt(_log_inverse(event.gamma) / one_run))
     return tried_divergence(order * one_run, order, helper * one_run, helper, event.gamma)
 
@@ -242,8 +243,8 @@ def best_of_rho(gamma: Fraction, rho: Fraction, order: float) -> Fraction:
     if not fits(low):
         msg = (
             f"That the best of {mean_runs(gamma):.3g} runs is kept costs more than rho "
-            f"{float(rho):.3g} by itself, however noisy a run is. Ask for fewer runs, or more "
-            "epsilon."
+            f"{float(rho):.3g} by itself, however noisy a run is. Ask for fewer runs, spend "
+            "more on them (a larger split), or choose a larger epsilon."
         )
         raise BadInput(msg)
     while high > low * (1 + 1e-7):

@@ -13,8 +13,8 @@ from typing import Any, TypeAlias
 from understudy.errors import BadInput
 from understudy.privacy.spelling import fraction
 
-LEAST_GAMMA = Fraction(1, 2**20)
-"""With less, the best of several runs would be one of many thousands."""
+LEAST_GAMMA = Fraction(1, 2**10)
+"""With less, there would be hundreds of runs, and drawing how many would take its time."""
 _EXACT = {"sensitivity_squared", "gamma"}
 """What is written as a fraction."""
 

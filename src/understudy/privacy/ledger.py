@@ -70,6 +70,7 @@ from understudy.privacy.noise import (
 from understudy.privacy.prices import (
     best_of_price,
     marginals_price,
+    run_rho,
     run_scales,
     scores_price,
     selection_price,
@@ -583,6 +584,12 @@ class Ledger:
             self._core.source,
             whole_row=1 if weights is None else UNIT,
         )
+
+    def run_rho(
+        self, rho: Fraction | float, runs: float, score_share: float = SCORE_SHARE
+    ) -> Fraction:
+        """What the training of one run may cost in `select_best` with the same arguments."""
+        return run_rho(self.budget.order, rho=rho, runs=runs, score_share=score_share)
 
     def weigh(
         self,

@@ -85,6 +85,10 @@ class ModelCells(_ModelMap):
 
     edges: Sequence[float] = ()
 
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        object.__setattr__(self, "edges", tuple(map(float, self.edges)))
+
     @property
     def classes(self) -> int:
         """How many classes the model tells apart."""
@@ -115,8 +119,11 @@ class ModelCells(_ModelMap):
         super().check(domain)
         edges = np.array([*self.edges], np.float64)
         within = np.isfinite(edges).all() and (np.abs(edges) <= _FARTHEST_EDGE).all()
-        if not (within and (np.diff(edges) > 0).all()) or self.width > _MOST_CELLS:
-            msg = "The edges of ranges are finite numbers that increase, and not too many."
+        if not (within and (np.diff(edges) > 0).all()):
+            msg = "The edges of ranges are finite numbers that increase."
+            raise BadInput(msg)
+        if self.width > _MOST_CELLS:
+            msg = f"{self.classes} classes make {self.width:,} cells: give fewer edges, or none."
             raise BadInput(msg)
         if self.task.loss is Loss.SQUARED:
             msg = "A model of numbers gives no classes."

@@ -150,11 +150,7 @@ def best_of_price(  # noqa: PLR0913 - the last four by name
     A run of any candidate costs no more than the event's base: first its training, told as a
     single step, and then its score. `run_scales` spreads the first over a candidate's own steps.
     """
-    share = Fraction(number(score_share, "score_share"))
-    if not 0 < share < 1:
-        msg = f"score_share is {score_share}: a run's training and its score both cost something."
-        raise BadInput(msg)
-    gamma = gamma_of(number(runs, "runs"))
+    gamma, share = gamma_of(number(runs, "runs")), _score_share(score_share)
     one_run = best_of_rho(gamma, _share(rho), order)
     squared = _gradient_squared(unit, weights)
     scale = gaussian_scale(squared, one_run * (1 - share)) if squared else float(CLIP_STEPS)
@@ -164,6 +160,20 @@ def best_of_price(  # noqa: PLR0913 - the last four by name
     event = BestOf((Gaussian(scale, squared), score), gamma)
     run_scales(event, tasks)
     return event
+
+
+def run_rho(order: float, *, rho: Fraction | float, runs: float, score_share: float) -> Fraction:
+    """What the training of one run costs, where the best of so many costs ρ."""
+    one_run = best_of_rho(gamma_of(number(runs, "runs")), _share(rho), order)
+    return one_run * (1 - _score_share(score_share))
+
+
+def _score_share(share: float) -> Fraction:
+    exact = Fraction(number(share, "score_share"))
+    if not 0 < exact < 1:
+        msg = f"score_share is {share}: a run's training and its score both cost something."
+        raise BadInput(msg)
+    return exact
 
 
 def run_scales(event: BestOf, tasks: Sequence[Training]) -> list[float]:

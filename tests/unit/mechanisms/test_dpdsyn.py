@@ -228,6 +228,36 @@ def test_weights_reach_training():
 # --- targets of every kind ------------------------------------------------------------------------
 
 
+def test_of_many_classes_nothing_is_calibrated_and_nothing_refused():
+    names = tuple(f"c{k}" for k in range(400))
+    target = Column(name="y", kind=Kind.CATEGORICAL, categories=names, null=False, role=Role.TARGET)
+    data = pa.table({"y": [names[k % 400] for k in range(500)], "a": [k % 4 for k in range(500)]})
+    with opened(data, schema_of(target, column("a"))) as ledger:
+        DpdSyn(label_model=LabelModel(most_steps=3)).fit(ledger)
+        assert [entry.request["door"] for entry in ledger.entries][-1] == "train"
+
+
+def test_tries_that_cannot_be_paid_for_are_refused_before_anything_is_spent():
+    with opened(epsilon=1.0) as ledger:
+        with pytest.raises(BadInput, match="larger split"):
+            DpdSyn(split=0.05, label_model=LabelModel(tries=20)).fit(ledger)
+        assert not ledger.entries
+
+
+def test_where_no_column_may_tell_labels_the_note_names_all():
+    release = synthesize(
+        table(400),
+        epsilon=5.0,
+        schema=SCHEMA,
+        mechanism=DpdSyn(),
+        constraints=["y _||_ a, b, noise"],
+        rows=20,
+    )
+    assert release.model.inputs == ()
+    assert any("do not go by a, b, noise" in note for note in release.notes)
+    assert model_information(release.model, Independence("y", "a")) < 1e-9
+
+
 def test_several_classes():
     rng = np.random.default_rng(0)
     a = rng.integers(0, 4, ROWS)

@@ -66,7 +66,9 @@ def test_rows_are_whole_shuffles_and_a_part_of_one(rows):
     assert (counts >= rows // 81 * np.array([50, 30, 1])).all()
 
 
-@pytest.mark.parametrize("counts", [{}, {"x": [1, -1]}, {"x": [1], "z": [2]}, {"x": [[1]]}])
+@pytest.mark.parametrize(
+    "counts", [{}, {"x": [1, -1]}, {"x": [1], "z": [2]}, {"x": [[1]]}, {"x": [2**62, 2**62]}]
+)
 def test_a_strangers_counts_that_do_not_fit_are_refused(counts):
     with pytest.raises(BadInput, match="whole numbers"):
         ShuffledColumns.from_json({"counts": counts})

@@ -134,7 +134,7 @@ RANKINGS = {
     "anything": lambda values: np.random.default_rng(0).permutation(len(values)),
 }
 PAIRS = [(2, 1), (5, 1), (20, 1), (10, 3), (4, 4)]
-GAMMAS = [Fraction(3, 4), gamma_of(2.0), FIVE, gamma_of(200.0)]
+GAMMAS = [Fraction(3, 4), gamma_of(2.0), FIVE, gamma_of(140.0)]
 
 
 @pytest.mark.parametrize("ranking", RANKINGS)
@@ -181,7 +181,7 @@ def two_outputs(p, q):
 @given(
     st.tuples(st.floats(1e-12, 1 - 1e-12), st.floats(1e-12, 1 - 1e-12)),
     st.sampled_from([(0, 1), (1, 0)]),
-    st.fractions(min_value=Fraction(1, 2**20), max_value=Fraction(99, 100)),
+    st.fractions(min_value=Fraction(1, 2**10), max_value=Fraction(99, 100)),
     st.floats(1.01, 60.0),
     st.floats(1.01, 60.0),
 )
@@ -231,7 +231,7 @@ def formula(one_run, gamma, order):
 
 
 @pytest.mark.parametrize("order", [1.2, 5.0, 35.0, 400.0])
-@pytest.mark.parametrize("gamma", [Fraction(1, 2), FIVE, Fraction(1, 10**5)])
+@pytest.mark.parametrize("gamma", [Fraction(1, 2), FIVE, Fraction(1, 1000)])
 @pytest.mark.parametrize("scale", [None, 0.1, 1e4])
 def test_the_cost_is_the_papers(scale, gamma, order):
     base = RUN if scale is None else (Gaussian(scale, Fraction(1)),)
@@ -250,7 +250,7 @@ def test_runs_that_no_row_moves_cost_nothing():
 
 
 def test_the_mean_number_of_runs_is_the_one_asked_for():
-    for runs in (1.01, 1.5, 2.0, 5.0, 40.0, 1000.0):
+    for runs in (1.01, 1.5, 2.0, 5.0, 40.0, 140.0):
         gamma = gamma_of(runs)
         assert mean_runs(gamma) == pytest.approx(runs, rel=1e-4)
         assert mean_runs(gamma) <= runs
@@ -266,7 +266,7 @@ def test_a_number_of_runs_that_cannot_be_is_refused(runs):
         gamma_of(runs)
 
 
-@given(st.floats(0.05, 10), st.floats(1.1, 100), st.floats(2, 200))
+@given(st.floats(0.05, 10), st.floats(1.1, 100), st.floats(2, 140))
 def test_a_run_gets_as_much_as_fits(amount, runs, order):
     gamma, whole = gamma_of(runs), Fraction(amount)
     try:
@@ -280,7 +280,7 @@ def test_a_run_gets_as_much_as_fits(amount, runs, order):
 
 
 def test_what_a_choice_costs_by_itself_is_refused_with_the_way_out():
-    with pytest.raises(BadInput, match=r"Ask for fewer runs, or more epsilon\."):
+    with pytest.raises(BadInput, match=r"Ask for fewer runs, spend more on them"):
         best_of_rho(gamma_of(50.0), Fraction(1, 10**4), BUDGET.order)
 
 
@@ -293,7 +293,7 @@ def test_what_a_choice_costs_by_itself_is_refused_with_the_way_out():
         lambda: BestOf((Exponential(0.1),), FIVE),
         lambda: BestOf((EVENT,), FIVE),
         *(lambda g=g: BestOf(RUN, g) for g in (Fraction(0), Fraction(1), Fraction(-1, 2), 0.5)),
-        lambda: BestOf(RUN, Fraction(1, 2**21)),
+        lambda: BestOf(RUN, Fraction(1, 2**11)),
     ],
 )
 def test_an_event_that_cannot_be_is_refused(make):

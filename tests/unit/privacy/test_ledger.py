@@ -145,7 +145,7 @@ def test_no_other_way_leads_from_a_ledger_to_counts_or_rows():
     # And every public method of a ledger is either a door with a test here, or asks no row.
     doors = {door.partition(" ")[0] for door in DOORS}
     asking_nothing = {"open", "close", "end", "split", "fix", "declare", "weigh", "recode"}
-    asking_nothing |= {"measure_event", "train_event", "rest", "rest_delta"}
+    asking_nothing |= {"measure_event", "train_event", "run_rho", "rest", "rest_delta"}
     asking_nothing |= {"domain", "encoding", "schema", "storage", "unit", "budget", "entries"}
     asking_nothing |= {"most_cells", "weighted", "merged", "without"}
     assert {name for name in vars(Ledger) if not name.startswith("_")} == doors | asking_nothing
@@ -160,6 +160,7 @@ def test_what_asks_nothing_reads_nothing(monkeypatch):
     part = ledger.split(0.5)[0]
     part.measure_event([("x",)], scale=50.0)
     part.train_event(training(), scale=50.0)
+    part.run_rho(part.rest(), 5.0)
     facts = part.domain, part.encoding, part.schema, part.storage, part.unit, part.budget
     assert all(fact is not None for fact in facts)
     assert (part.rest_delta(), part.entries) == (Fraction(1e-10), ())
