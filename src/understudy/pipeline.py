@@ -6,9 +6,9 @@ from typing import Any
 
 from understudy import demanded
 from understudy.chosen import Chosen
-from understudy.errors import BadInput
+from understudy.errors import BadInput, PrivacyRefused
 from understudy.knowledge import Independence
-from understudy.mechanisms.api import Mechanism, Remarking
+from understudy.mechanisms.api import Mechanism, Model, Remarking, Revealing
 from understudy.mechanisms.catalog import AUTO
 from understudy.mechanisms.parameters import told
 from understudy.privacy import discover
@@ -22,7 +22,8 @@ from understudy.protection import CURVE, PROTECTION
 from understudy.release import Release
 from understudy.schema import Schema
 from understudy.select.risk import RiskWeights
-from understudy.synthetic_rows import DrawnRows
+from understudy.synthetic_rows import DrawnRows, StoredRows
+from understudy.twostage.rows_alone import RowsAlone
 
 USUAL_DELTA = 1e-9
 MOST_ROWS = 10**6
@@ -30,6 +31,11 @@ MOST_ROWS = 10**6
 
 _MUCH = 0.02
 """Of all rows: a value so common is missed, once it is lost."""
+
+_REVEALS = (
+    "This method reads rows as they are and promises nothing. Choose one that is private (lk2ss "
+    "with mode=dp, or any other method), or allow a release that is not: --allow-non-private."
+)
 
 MOST_ASKED = 10**8
 """More rows than this fit no machine's memory; `Release.sample` draws more in parts."""
@@ -113,6 +119,9 @@ def synthesize(  # noqa: PLR0913 - each is a choice of its own, by name
     usual = discover.SHARE if protection is None else protection.finding
     finding = usual if discovery_share is None else discovery_share
     _check(rows, finding, seed)
+    reveals = isinstance(recipe, Revealing) and recipe.reveals
+    if reveals and not allow_non_private:
+        raise PrivacyRefused(_REVEALS)
     waits = "" if ledger is None else ", and its ledger as soon as no other release uses it"
     tell(f"Opening the table{waits}")
     with Ledger.open(
@@ -134,7 +143,8 @@ def synthesize(  # noqa: PLR0913 - each is a choice of its own, by name
         costs = demanded.costs(allowed, book.schema)
         for sentence in costs:
             tell(sentence.removesuffix("."))
-        known, notes = ((), ()) if strict else _discover(book, finding, tell)
+        open_ends = strict or (isinstance(recipe, Revealing) and not recipe.needs_facts)
+        known, notes = ((), ()) if open_ends else _discover(book, finding, tell)
         asked, kept = book, 1.0
         if protection is not None:
             tell(protection.doing)
@@ -147,9 +157,17 @@ def synthesize(  # noqa: PLR0913 - each is a choice of its own, by name
         certificate = book.close()
         book.end()
     count, note = _count(rows, model.total / kept, book.schema)
-    drawn = DrawnRows.of(model, book.schema, count, seed)
+    facts = model.schema if isinstance(model, RowsAlone) else book.schema
+    drawn = _drawn(model, facts, count, seed)
     said = recipe.remarks(model, book.schema.target) if isinstance(recipe, Remarking) else ()
-    return Release(drawn, certificate, book.schema, model, (*costs, *notes, *said, *note))
+    return Release(drawn, certificate, facts, model, (*costs, *notes, *said, *note))
+
+
+def _drawn(model: Model, schema: Schema, count: int, seed: int | None) -> DrawnRows | StoredRows:
+    """The rows of a release: from its model, or those that were made without one."""
+    if isinstance(model, RowsAlone):
+        return StoredRows(model.table.slice(0, count))
+    return DrawnRows.of(model, schema, count, seed)
 
 
 def _check(rows: int | None, share: float, seed: int | None) -> None:

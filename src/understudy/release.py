@@ -17,6 +17,7 @@ from understudy.encode import Encoding
 from understudy.errors import BadInput, CheckFailed
 from understudy.mechanisms.api import Model
 from understudy.model.bayes_net import BayesNet
+from understudy.model.copula import CopulaModel
 from understudy.model.graphical import GraphicalModel
 from understudy.model.labelled import LabelledModel
 from understudy.model.merged import MergedModel
@@ -29,12 +30,16 @@ from understudy.schema import Schema
 from understudy.schema_files import schema_from_toml
 from understudy.synthetic_rows import DrawnRows, Rows, StoredRows
 from understudy.table_files import check_format, read_rows, write_rows
+from understudy.twostage.rows_alone import RowsAlone
 
 MODEL = "model.json"
+COLUMNS = "columns.json"
+"""In place of a model, where none is kept: what the columns hold."""
 REPORT = "report.html"
 _FORMAT = "understudy model 1"
 _MODELS = {
-    kind.kind: kind for kind in (ProductModel, GraphicalModel, MergedModel, BayesNet, LabelledModel)
+    kind.kind: kind
+    for kind in (ProductModel, GraphicalModel, MergedModel, BayesNet, CopulaModel, LabelledModel)
 }
 _SHOWN = 5
 _REPORTED = 50_000
@@ -102,15 +107,23 @@ class Release:
             sink.write(self._model_file(notes))
 
         # In this order: the page counts the rows, and what goes wrong with it is noted.
-        files: dict[str, Content] = {f"synthetic.{format}": write, REPORT: report, MODEL: model}
+        files: dict[str, Content] = {
+            f"synthetic.{format}": write,
+            REPORT: report,
+            self._described: model,
+        }
         publish(folder, files, self.certificate, key=key)
         return folder
 
     def saved_notes(self, folder: Path) -> tuple[str, ...]:
         """The notes as they were saved, with whatever went wrong then."""
-        path = folder / MODEL
+        path = folder / self._described
         # The folder that one stands in was replaced by saving, and holds nothing any more.
         return _notes(json.loads(path.read_bytes())["notes"]) if path.is_file() else self.notes
+
+    @property
+    def _described(self) -> str:
+        return COLUMNS if isinstance(self.model, RowsAlone) else MODEL
 
     def _model_file(self, notes: list[str]) -> bytes:
         content = {
@@ -198,14 +211,15 @@ def load(folder: str | Path) -> Release:
         raise CheckFailed(msg)
     certificate = read_certificate(folder)
     try:
-        content = json.loads((folder / MODEL).read_bytes())
+        alone = COLUMNS in certificate.files
+        content = json.loads((folder / (COLUMNS if alone else MODEL)).read_bytes())
         # A release spells its code lists out; a stranger's file may name any other one.
         schema = schema_from_toml(content["schema"], folder=None)
-        model = _model(content)
-        if model.domain != Encoding(schema).domain:
-            raise ValueError(MODEL)
         notes = _notes(content["notes"])
         rows = StoredRows(read_rows(folder, certificate.files, schema))
+        model = RowsAlone(schema, rows.table) if alone else _model(content)
+        if model.domain != Encoding(schema).domain:
+            raise ValueError(MODEL)
     except (*DEFECTS, OSError, pa.ArrowException):
         msg = f"{folder} holds no release that this version can read."
         raise BadInput(msg) from None

@@ -85,6 +85,19 @@ class Advising(Protocol):
         """What to set otherwise, in sentences; nothing where it is well as it is."""
 
 
+@runtime_checkable
+class Revealing(Protocol):
+    """A mechanism that may read rows as they are: then nothing is promised, nor found out."""
+
+    @property
+    def reveals(self) -> bool:
+        """Whether it does."""
+
+    @property
+    def needs_facts(self) -> bool:
+        """Whether what a schema leaves open has to be found out all the same."""
+
+
 class Mechanism(Protocol):
     """A recipe: SELECT what to ask, MEASURE it through the ledger, FIT a model to the answers.
 

@@ -10,6 +10,7 @@ from understudy.mechanisms.aim import Aim
 from understudy.mechanisms.api import Mechanism
 from understudy.mechanisms.dpdsyn import DpdSyn
 from understudy.mechanisms.independent import IndependentColumns
+from understudy.mechanisms.lk2ss import Lk2ss
 from understudy.mechanisms.mst import Mst
 from understudy.mechanisms.mwem import Mwem
 from understudy.mechanisms.prefair import PreFair
@@ -30,6 +31,7 @@ MECHANISMS: tuple[type[Mechanism], ...] = (
     PreFair,
     Reps,
     DpdSyn,
+    Lk2ss,
     IndependentColumns,
 )
 AUTO = "auto"

@@ -8,33 +8,30 @@ the model is trained from the same budget: docs/proofs/labels.md.
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
-from typing import ClassVar, cast
+from functools import partial
+from typing import ClassVar
 
 import numpy as np
 
-from understudy.domain import Clique
-from understudy.errors import BadInput, UnknownColumn, listed
+from understudy.errors import BadInput
 from understudy.knowledge import Allowed, anything
 from understudy.mechanisms.api import Choosy, Constrained, Mechanism, Model
 from understudy.mechanisms.label_model import Label, LabelModel
+from understudy.mechanisms.labelling import check_split, check_target, labelled, left_out
 from understudy.mechanisms.parameters import check_number
-from understudy.model.information import cliques_of
 from understudy.model.labelled import Features, LabelledModel
+from understudy.model.labels import ClassLabels, NumberLabels
 from understudy.model.product import ProductModel
 from understudy.privacy.answers import Measurement
 from understudy.privacy.ledger import Ledger
-from understudy.select.label_inputs import input_tables, kept_inputs
+from understudy.select.label_inputs import input_tables
 from understudy.select.labels_told import LabelsTold
 from understudy.separation import Separation
 
-INPUTS = "label inputs"
-"""What a certificate calls the columns that labels go by."""
 _SPLIT, _MORE, _LESS = 0.6, 0.8, 0.4
 """The usual part of labels; and what is advised where they have too little, or more than enough."""
 _STARVED, _SATED = 250.0, 2500.0
 """Between these reaches of training the usual part is advised."""
-_COUNTING = Fraction(1, 50)
-"""Of what features get: the target's own counts, where none are known."""
 _OFF = 0.02
 """Shares of labels that differ by more are told."""
 _DRAWN = 20_000
@@ -67,9 +64,7 @@ class DpdSyn:
 
     def __post_init__(self) -> None:
         check_number("split", self.split, least=0)
-        if not 0 < self.split < 1:
-            msg = f"split is {self.split}: the part of the budget for labels lies between 0 and 1."
-            raise BadInput(msg)
+        check_split(self.split)
         stated: object = self.label_model
         if not isinstance(stated, LabelModel):
             object.__setattr__(self, "label_model", LabelModel(Label.of(stated)))
@@ -79,11 +74,7 @@ class DpdSyn:
 
     def check(self, names: Sequence[str], target: str | None) -> None:
         """Refuse a table without a column to predict, or with nothing to predict it from."""
-        if not target:
-            msg = "dpdsyn labels rows with a target: name it with --target, or as target=."
-            raise BadInput(msg)
-        if target not in names:
-            raise UnknownColumn(target, names)
+        check_target(self.name, names, target)
         features: object = self.features
         if isinstance(features, Choosy):
             features.check(names, target)
@@ -100,12 +91,7 @@ class DpdSyn:
         """Which columns labels do not go by, and whether labels are as common as counted."""
         if not isinstance(model, LabelledModel):
             return ()
-        columns = [name for name in model.domain.names if name != target]
-        left_out = [name for name in columns if name not in model.inputs]
-        said = []
-        if left_out:
-            why = "the stated independences would not hold"
-            said.append(f"Labels of {target} do not go by {listed(left_out)}: {why}.")
+        said = left_out(model, target)
         drawn = model.features.sample(_DRAWN, np.random.default_rng(0))
         common = model.labels.law(drawn).mean(axis=0)[model.labels.codes]
         off = float(np.abs(common - model.labels.shares).max())
@@ -138,64 +124,23 @@ class DpdSyn:
         self, ledger: Ledger, known: Sequence[Measurement] = (), allowed: Allowed = anything
     ) -> LabelledModel | ProductModel:
         """A model of the ledger's table."""
-        target, names = ledger.schema.target, ledger.domain.names
-        self.check(names, target)
-        assert target is not None  # noqa: S101 - checked above
-        if len(names) == 1:  # nothing to tell labels by
-            return ProductModel.of(ledger.domain, ledger.measure([names], rho=ledger.rest()))
+        self.check(ledger.domain.names, ledger.schema.target)
         self.label_model.check_price(ledger, ledger.rest() * Fraction(self.split))
-        (part,) = ledger.split(1 - self.split)
-        # MEASURE and FIT: how common each label is, and the features
-        counted = [one for one in known if one.clique == (target,)]
-        if not counted:
-            counted += part.measure([(target,)], rho=part.rest() * _COUNTING)
-        told = LabelsTold.of(ledger.encoding.cells[target], target, counted)
-        features = _features(self.features, part, known, target, allowed)
-        # SELECT: what labels may go by
-        others = [name for name in names if name != target]
-        kept = kept_inputs(allowed, _cliques(features), target, others)
-        left_out = [name for name in others if name not in kept]
-        ledger.declare(INPUTS, {"columns": kept, "left out": left_out})
-        inputs = input_tables(ledger.encoding.cells, kept or others[:1])
-        # MEASURE: the model of labels
-        taught = self.label_model.taught(ledger, told, inputs if kept else {}, features.total)
-        # FIT: labels as sure, and as common, as they were counted
-        rng = np.random.default_rng(0)
-        drawn = features.sample(_DRAWN, rng)
-        labels = self.label_model.labels(
-            told, inputs, taught, drawn, rng, hard=self.hard, match=self.match
+        teach = partial(_labels, self)
+        return labelled(
+            ledger, known, allowed, features=self.features, split=self.split, teach=teach
         )
-        return LabelledModel(ledger.domain, features, target, labels, tuple(counted))
 
 
-def _features(
-    method: Mechanism | None,
-    ledger: Ledger,
-    known: Sequence[Measurement],
-    target: str,
-    allowed: Allowed,
-) -> Features:
-    """A model of all columns but the target; of all, for a method that needs the target."""
-    if not _needs(method, target, ledger.domain.names):
-        ledger = ledger.without(target)
-    names = {*ledger.domain.names}
-    known = [one for one in known if names.issuperset(one.clique)]
-    if method is not None:
-        return cast("Features", method.fit(ledger, known, allowed))
-    single = [(name,) for name in ledger.domain.names]
-    return ProductModel.of(ledger.domain, [*known, *ledger.measure(single, rho=ledger.rest())])
-
-
-def _needs(method: object, target: str, names: Sequence[str]) -> bool:
-    """Whether the features' method cannot do without a target."""
-    if not isinstance(method, Choosy):
-        return False
-    try:
-        method.check([name for name in names if name != target], None)
-    except BadInput:
-        return True
-    return False
-
-
-def _cliques(features: Features) -> list[Clique]:
-    return [*cliques_of(features), *(one.clique for one in features.measurements)]
+def _labels(
+    method: DpdSyn, ledger: Ledger, told: LabelsTold, kept: Sequence[str], features: Features
+) -> ClassLabels | NumberLabels:
+    """Labels as sure, and as common, as they were counted."""
+    others = [name for name in ledger.domain.names if name != told.column]
+    inputs = input_tables(ledger.encoding.cells, kept or others[:1])
+    taught = method.label_model.taught(ledger, told, inputs if kept else {}, features.total)
+    rng = np.random.default_rng(0)
+    drawn = features.sample(_DRAWN, rng)
+    return method.label_model.labels(
+        told, inputs, taught, drawn, rng, hard=method.hard, match=method.match
+    )

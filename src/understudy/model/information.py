@@ -9,6 +9,7 @@ from understudy.domain import Clique
 from understudy.errors import BadInput, ModelTooLarge
 from understudy.knowledge import Independence
 from understudy.model.bayes_net import BayesNet
+from understudy.model.copula import CopulaModel
 from understudy.model.factor import Factor, Table
 from understudy.model.graphical import GraphicalModel
 from understudy.model.labelled import LabelledModel
@@ -45,6 +46,8 @@ def _joint(model: object, names: Clique) -> Table | None:
     """The table of some columns; None where it is too large, or not known."""
     if isinstance(model, LabelledModel):
         return _labelled(model, names)
+    if isinstance(model, CopulaModel) and not model.tied:
+        return _joint(model.columns, names)
     plain = model if isinstance(model, ProductModel) else _graphical(model)
     if plain is None or not {*names} <= {*plain.domain.names}:
         return None
@@ -95,6 +98,8 @@ def cliques_of(model: object) -> list[Clique]:
     """The columns of each table that a model multiplies together from; of other models none."""
     if isinstance(model, BayesNet):
         return [(*step.given, *step.new) for step in model.steps]
+    if isinstance(model, CopulaModel):
+        return [model.domain.names] if model.tied else []
     graphical = _graphical(model)
     return [] if graphical is None else [factor.clique for factor in graphical.factors]
 

@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 from understudy.domain import Domain
 from understudy.errors import BadInput
 from understudy.model.bayes_net import BayesNet
+from understudy.model.copula import CopulaModel
 from understudy.model.graphical import GraphicalModel
 from understudy.model.labels import ClassLabels, NumberLabels
 from understudy.model.merged import MergedModel
@@ -17,10 +18,10 @@ from understudy.model.product import ProductModel
 from understudy.model.shuffled import ShuffledColumns
 from understudy.privacy.answers import Measurement, measurement_from_json, measurement_to_json
 
-Features = ProductModel | GraphicalModel | MergedModel | BayesNet | ShuffledColumns
+Features = ProductModel | GraphicalModel | MergedModel | BayesNet | CopulaModel | ShuffledColumns
 _FEATURES = {
     kind.kind: kind
-    for kind in (ProductModel, GraphicalModel, MergedModel, BayesNet, ShuffledColumns)
+    for kind in (ProductModel, GraphicalModel, MergedModel, BayesNet, CopulaModel, ShuffledColumns)
 }
 _LABELS = {kind.kind: kind for kind in (ClassLabels, NumberLabels)}
 
@@ -53,7 +54,7 @@ class LabelledModel:
     def inputs(self) -> tuple[str, ...]:
         """The columns that labels go by."""
         scorer = self.labels.scorer
-        return tuple(scorer.inputs) if scorer.layers[0][:-1].any() else ()
+        return () if scorer.idle else tuple(scorer.inputs)
 
     def sample(self, rows: int, rng: np.random.Generator) -> dict[str, NDArray[np.unsignedinteger]]:
         """Codes of that many rows."""

@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 from understudy.errors import BadInput
 from understudy.model.calibration import Calibration, CellRows, softmax
 from understudy.model.checks import checked_shares
+from understudy.model.kernel_scorer import KernelScorer
 
 Codes = Mapping[str, NDArray[np.unsignedinteger]]
 Numbers = NDArray[np.float64]
@@ -32,6 +33,16 @@ class Scorer:
     """By column, the inputs of each code."""
     layers: tuple[Numbers, ...]
     """Inputs × outputs, the constant's row last."""
+
+    @property
+    def outputs(self) -> int:
+        """How many numbers it puts out for a row."""
+        return int(self.layers[-1].shape[1])
+
+    @property
+    def idle(self) -> bool:
+        """Whether it says the same of all rows."""
+        return not self.layers[0][:-1].any()
 
     def __call__(self, codes: Codes) -> Numbers:
         """What the model puts out for each row."""
@@ -68,7 +79,7 @@ class Scorer:
 class ClassLabels:
     """A class for each row, drawn by the model's chances; or the likeliest."""
 
-    scorer: Scorer
+    scorer: Scorer | KernelScorer
     codes: NDArray[np.int64]
     """Of each class, its code; one that no model tells (missing values) comes last."""
     shares: Numbers
@@ -158,9 +169,9 @@ class ClassLabels:
         cls, content: Mapping[str, Any], sizes: Mapping[str, int], size: int
     ) -> "ClassLabels":
         """What `to_json` wrote, for a column of so many codes."""
-        scorer = Scorer.from_json(content["scorer"], sizes)
+        scorer = _scorer(content["scorer"], sizes)
         codes, told = _codes(content["codes"], size), int(content["told"])
-        outputs = scorer.layers[-1].shape[1]
+        outputs = scorer.outputs
         two = outputs == 1 and told <= 2  # noqa: PLR2004 - one logit tells two classes
         factor = float(content["factor"])
         if not 1 <= told <= len(codes) or not (outputs == told or two) or not 0 < factor < np.inf:
@@ -187,7 +198,7 @@ class ClassLabels:
 class NumberLabels:
     """A number for each row: what the model says, and a normal error, in the order of codes."""
 
-    scorer: Scorer
+    scorer: Scorer | KernelScorer
     codes: NDArray[np.int64]
     """In the order of their values; one that no model tells (missing values) comes last."""
     shares: Numbers
@@ -237,7 +248,7 @@ class NumberLabels:
         cls, content: Mapping[str, Any], sizes: Mapping[str, int], size: int
     ) -> "NumberLabels":
         """What `to_json` wrote, for a column of so many codes."""
-        scorer = Scorer.from_json(content["scorer"], sizes)
+        scorer = _scorer(content["scorer"], sizes)
         codes, told = _codes(content["codes"], size), int(content["told"])
         steps, spread = np.array(content["steps"], np.float64), float(content["spread"])
         fitting = 1 <= told <= len(codes) and steps.shape == (told - 1,) and 0 <= spread < np.inf
@@ -248,6 +259,11 @@ class NumberLabels:
 
 
 _FITTING = "A model of labels has numbers that do not fit each other."
+
+
+def _scorer(content: Mapping[str, Any], sizes: Mapping[str, int]) -> Scorer | KernelScorer:
+    kind = KernelScorer if "points" in content else Scorer
+    return kind.from_json(content, sizes)
 
 
 def _untold(

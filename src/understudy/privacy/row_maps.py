@@ -200,13 +200,14 @@ class NormalScores:
 class InducingFeatures:
     """Σ φφᵀ, Σ φy and Σ y²: what kernel ridge regression on m inducing points needs.
 
-    A row's place is looked up in `places` (by column, one number for each code); its kernel with
-    each point, read off `profile` (values at squared distances 0, `profile_step`, 2·`profile_step`,
-    …, and 0 beyond), is multiplied by `whitening`; the result φ is shortened to 1. `target` gives
-    y by code, as a fraction of its bound, and is moved into ±1.
+    A row's place is looked up in `places` (by column, one number for each code, or several); its
+    kernel with each point, read off `profile` (values at squared distances 0, `profile_step`,
+    2·`profile_step`, …, and 0 beyond), is multiplied by `whitening`; the result φ is shortened to
+    1. `target` gives y by code, as a fraction of its bound: a number, moved into ±1, or several,
+    shortened to 1 together. Rows whose target is NaN add nothing.
 
     The sum holds the upper triangle of Σ φφᵀ row by row, its off-diagonal numbers times
-    41/29 ≈ √2; then Σ φy, then Σ y².
+    41/29 ≈ √2; then Σ φyᵀ row by row, then Σ ‖y‖².
     """
 
     places: Mapping[str, ArrayLike]
@@ -232,9 +233,14 @@ class InducingFeatures:
         return len(np.asarray(self.points))
 
     @property
+    def outputs(self) -> int:
+        """How many numbers a target has."""
+        return 1 if np.ndim(self.target) == 1 else np.shape(self.target)[1]
+
+    @property
     def width(self) -> int:
         """How many numbers the sum has."""
-        return self.count * (self.count + 1) // 2 + self.count + 1
+        return self.count * (self.count + 1) // 2 + self.count * self.outputs + 1
 
     @property
     def unit_length(self) -> int:
@@ -249,13 +255,15 @@ class InducingFeatures:
     def check(self, domain: Domain) -> None:
         """Refuse what does not fit the domain."""
         domain.check(self.columns)
-        for name, table in (*self.places.items(), (self.target_column, self.target)):
-            check_table(name, table, domain)
+        for name, table in self.places.items():
+            check_table(name, table, domain, several=True)
+        # A row that has no target is NaN throughout.
+        untold = np.isnan(np.asarray(self.target, np.float64))
+        check_table(self.target_column, np.where(untold, 0.0, self.target), domain, several=True)
         points, whitening = np.asarray(self.points), np.asarray(self.whitening)
-        if points.ndim != 2 or points.shape[1] != len(self.places) or not len(points):  # noqa: PLR2004
-            msg = (
-                f"The points have the shape {points.shape}; one row each, {len(self.places)} long."
-            )
+        long = sum(1 if np.ndim(one) == 1 else np.shape(one)[1] for one in self.places.values())
+        if points.ndim != 2 or points.shape[1] != long or not len(points):  # noqa: PLR2004
+            msg = f"The points have the shape {points.shape}; one row each, {long} long."
             raise BadInput(msg)
         if whitening.shape != (len(points), len(points)) or len(points) > 2**10:
             msg = f"The whitening matrix must be square, one row for each of up to {2**10} points."
@@ -275,24 +283,26 @@ class InducingFeatures:
     def total(self, codes: Codes, weights: Whole) -> NDArray[np.int64]:
         """The sum over some rows."""
         features = whole.within(self._features(codes), 2**self.BITS)
-        target = whole.rounded(np.asarray(self.target, np.float64), self.BITS, 1)[
-            codes[self.target_column]
-        ]
-        weighted = features * weights[:, None]
+        table = _columns(self.target)
+        told = np.isfinite(table.sum(axis=1))
+        steps = whole.rounded(np.where(told[:, None], table, 0.0), self.BITS, 1)
+        target = whole.within(steps, 2**self.BITS)[codes[self.target_column]]
+        counted = weights * told[codes[self.target_column]]
+        weighted = features * counted[:, None]
         gram = features.T @ weighted
         rows, columns = np.triu_indices(self.count)
         factors = np.where(rows == columns, self.DIAGONAL, self.OFF_DIAGONAL)
         parts = (
             gram[rows, columns] * factors,
-            weighted.T @ target * self.DIAGONAL,
-            [target @ (target * weights) * self.DIAGONAL],
+            (weighted.T @ target * self.DIAGONAL).ravel(),
+            [whole.squared_norms(target) @ counted * self.DIAGONAL],
         )
         return np.concatenate(parts).astype(np.int64)
 
     def _features(self, codes: Codes) -> NDArray[np.float64]:
-        place = np.stack(
+        place = np.concatenate(
             [
-                whole.rounded(np.asarray(table, np.float64), 10, 2**7)[codes[name]]
+                whole.rounded(_columns(table), 10, 2**7)[codes[name]]
                 for name, table in self.places.items()
             ],
             axis=1,
@@ -405,16 +415,22 @@ def in_parts(codes: Codes, weights: Whole) -> Iterator[tuple[Codes, Whole]]:
         yield {name: column[part] for name, column in codes.items()}, weights[part]
 
 
-def check_table(name: str, table: ArrayLike, domain: Domain) -> None:
-    """Refuse a table that does not give finite numbers to each code of its column."""
+def check_table(name: str, table: ArrayLike, domain: Domain, *, several: bool = False) -> None:
+    """Refuse a table that does not give a finite number, or several, to each code of its column."""
     array = np.asarray(table, np.float64)
     (size,) = domain.shape((name,))
-    if array.ndim != 1 or len(array) != size:
+    if array.ndim not in ({1, 2} if several else {1}) or len(array) != size or not array.size:
         msg = f"The table of {name!r} has the shape {array.shape}; it needs {size} entries."
         raise BadInput(msg)
     if not np.isfinite(array).all():
         msg = f"The table of {name!r} holds numbers that are not finite."
         raise BadInput(msg)
+
+
+def _columns(table: ArrayLike) -> NDArray[np.float64]:
+    """A table as a matrix, by code."""
+    array = np.asarray(table, np.float64)
+    return array[:, None] if array.ndim == 1 else array
 
 
 def _share(x: int, bits: int) -> int:

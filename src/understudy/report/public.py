@@ -6,7 +6,7 @@ from typing import Any
 from understudy import demanded
 from understudy.column import Column, Source
 from understudy.encode.ops import Storage
-from understudy.mechanisms.dpdsyn import INPUTS
+from understudy.mechanisms.labelling import INPUTS
 from understudy.privacy.caps import CAPS
 from understudy.privacy.certificate import Certificate
 from understudy.privacy.facts import outline, undescribed

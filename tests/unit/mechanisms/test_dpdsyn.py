@@ -12,8 +12,9 @@ from helpers.tables import load as load_into
 from understudy.column import Column, Kind, Role
 from understudy.errors import BadInput, UnknownColumn
 from understudy.knowledge import Independence
-from understudy.mechanisms.dpdsyn import INPUTS, DpdSyn
+from understudy.mechanisms.dpdsyn import DpdSyn
 from understudy.mechanisms.label_model import Label, LabelModel
+from understudy.mechanisms.labelling import INPUTS
 from understudy.mechanisms.mst import Mst
 from understudy.mechanisms.prism import Prism
 from understudy.model.information import conditional_information, model_information

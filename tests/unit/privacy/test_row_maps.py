@@ -318,6 +318,23 @@ def test_climbing_finds_no_features_beyond_the_sensitivity():
     assert swap >= 0.9
 
 
+def test_climbing_finds_no_features_with_several_targets_beyond_the_sensitivity():
+    def make(numbers):
+        return InducingFeatures(
+            places={"x": numbers[0]},
+            points=numbers[1][:, None],
+            whitening=2 * numbers[2:5],
+            profile=np.exp(-np.arange(60) / 4),
+            profile_step=0.25,
+            target_column="y",
+            target=numbers[5:8],
+        )
+
+    one, swap = climb(make, lambda rng: rng.normal(size=(8, 3)), 3)
+    assert one >= 0.9
+    assert swap >= 0.9
+
+
 def blocks(row_map, sizes, rows, seed=0):
     rng = np.random.default_rng(seed)
     codes = {name: rng.integers(0, sizes[name], rows).astype(np.uint8) for name in row_map.columns}
@@ -342,11 +359,23 @@ def wide_maps():
         ),
         {},
     )
+    yield (
+        InducingFeatures(
+            places={"x0": tables[0], "x1": tables[1:4].T, "x2": tables[4]},
+            points=rng.normal(size=(9, 5)),
+            whitening=rng.normal(size=(9, 9)),
+            profile=np.exp(-np.arange(50) / 9),
+            profile_step=0.4,
+            target_column="y",
+            target=np.where(np.arange(40)[:, None] % 7, tables[5:8].T, np.nan),
+        ),
+        {},
+    )
     yield ModelCells(*told(6, 3, hidden=7, size=40), edges=(0.3, 0.9, 2.0)), {}
     yield ModelMerit(*told(7, 3, hidden=7, size=40)), {}
 
 
-@pytest.mark.parametrize("k", range(5))
+@pytest.mark.parametrize("k", range(6))
 def test_the_sum_does_not_depend_on_the_order_of_rows_nor_on_how_they_are_cut(k):
     row_map, more = list(wide_maps())[k]
     codes, weights = blocks(row_map, sizes_of(row_map, **more), 3000)
@@ -361,7 +390,7 @@ def test_the_sum_does_not_depend_on_the_order_of_rows_nor_on_how_they_are_cut(k)
         np.testing.assert_array_equal(total, added)
 
 
-@pytest.mark.parametrize("k", range(5))
+@pytest.mark.parametrize("k", range(6))
 def test_a_row_adds_the_same_whatever_rows_lie_beside_it(k):
     row_map, more = list(wide_maps())[k]
     sizes = sizes_of(row_map, **more)
@@ -378,7 +407,7 @@ def test_a_row_adds_the_same_whatever_rows_lie_beside_it(k):
             np.testing.assert_array_equal(added, each[row])
 
 
-@pytest.mark.parametrize("k", range(5))
+@pytest.mark.parametrize("k", range(6))
 def test_a_weight_counts_a_row_so_many_times(k):
     row_map, more = list(wide_maps())[k]
     codes, weights = blocks(row_map, sizes_of(row_map, **more), 60)
@@ -495,6 +524,40 @@ def test_inducing_features_are_those_of_the_kernel(stretch):
     assert np.abs(plain).max() > 300
 
 
+def test_several_coordinates_and_targets_are_as_many_columns_would_be():
+    rng = np.random.default_rng(2)
+    shared = {
+        "points": rng.normal(size=(4, 3)),
+        "whitening": rng.normal(size=(4, 4)),
+        "profile": np.exp(-np.arange(40) / 8),
+        "profile_step": 0.125,
+        "target_column": "y",
+    }
+    place, target = rng.normal(size=(6, 3)), 0.2 * rng.normal(size=(5, 2))
+    together = InducingFeatures({"x": place}, target=target, **shared)
+    codes = all_records(together, {"x": 6, "y": 5})
+    weights = np.full(len(codes["x"]), float(UNIT))
+    found = together.total(codes, weights)
+    assert len(found) == together.width == 10 + 8 + 1
+    apart = {f"x{k}": place[:, k] for k in range(3)}
+    same = {f"x{k}": codes["x"] for k in range(3)} | {"y": codes["y"]}
+    both = [InducingFeatures(apart, target=one, **shared).total(same, weights) for one in target.T]
+    np.testing.assert_array_equal(found[:10], both[0][:10])
+    np.testing.assert_array_equal(
+        found[10:18].reshape(4, 2), np.transpose([b[10:14] for b in both])
+    )
+    assert found[18] == sum(b[14] for b in both)
+
+
+def test_rows_without_a_target_add_nothing():
+    row_map = InducingFeatures(**POINTS | {"target": [np.nan, 1.0]})
+    row_map.check(Domain.of({"u": 2, "v": 3, "y": 2}))
+    codes = all_records(row_map, {"u": 2, "v": 3, "y": 2})
+    added = shares(row_map, codes)
+    assert not added[codes["y"] == 0].any()
+    assert added[codes["y"] == 1].any(axis=1).all()
+
+
 def test_the_kernel_is_nothing_beyond_its_profile():
     places = [0.0, 1.0, 1.4, 2.0, 3.0, 100.0]
     row_map = InducingFeatures({"x": places}, [[0.0]], [[1.0]], [1.0, 0.5], 1.0, "y", [1.0])
@@ -609,7 +672,9 @@ def test_maps_that_fit_are_taken():
         (NormalScores(UV | {"c": [0.0]}, 1.0), "needs 2 entries"),
         (NormalScores(UV | {"c": [0.0, math.nan]}, 1.0), "not finite"),
         (InducingFeatures(**POINTS | {"target": [0.0]}), "needs 2 entries"),
-        (InducingFeatures(**POINTS | {"target": [0.0, math.nan]}), "not finite"),
+        (InducingFeatures(**POINTS | {"target": [0.0, math.inf]}), "not finite"),
+        (InducingFeatures(**POINTS | {"target": [[[0.0]], [[1.0]]]}), "needs 2 entries"),
+        (InducingFeatures(**POINTS | {"places": {"u": np.zeros((2, 0)), "v": [0, 1]}}), "needs 2"),
         (InducingFeatures(**POINTS | {"places": {"u": [0.0, math.inf]}}), "not finite"),
         (InducingFeatures(**POINTS | {"target_column": "u"}), "twice"),
         (InducingFeatures(**POINTS | {"points": np.zeros((2, 3))}), "2 long"),

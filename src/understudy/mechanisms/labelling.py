@@ -1,0 +1,116 @@
+"""Features by one method and labels by another, from one budget: what DPDSyn and LK-2SS share."""
+
+from collections.abc import Callable, Sequence
+from fractions import Fraction
+from typing import TypeAlias, cast
+
+from understudy.domain import Clique
+from understudy.errors import BadInput, UnknownColumn, listed
+from understudy.knowledge import Allowed
+from understudy.mechanisms.api import Choosy, Mechanism
+from understudy.model.information import cliques_of
+from understudy.model.labelled import Features, LabelledModel
+from understudy.model.labels import ClassLabels, NumberLabels
+from understudy.model.product import ProductModel
+from understudy.privacy.answers import Measurement
+from understudy.privacy.ledger import Ledger
+from understudy.select.label_inputs import kept_inputs
+from understudy.select.labels_told import LabelsTold
+
+INPUTS = "label inputs"
+"""What a certificate calls the columns that labels go by."""
+_COUNTING = Fraction(1, 50)
+"""Of what features get: the target's own counts, where none are known."""
+
+Teach: TypeAlias = Callable[
+    [Ledger, LabelsTold, Sequence[str], Features], ClassLabels | NumberLabels
+]
+"""Labels for all that is left of a budget: which are to be told, by which columns, of what rows."""
+
+
+def check_target(name: str, names: Sequence[str], target: str | None) -> None:
+    """Refuse a table without a column to predict."""
+    if not target:
+        msg = f"{name} labels rows with a target: name it with --target, or as target=."
+        raise BadInput(msg)
+    if target not in names:
+        raise UnknownColumn(target, names)
+
+
+def check_split(split: float) -> None:
+    """Refuse a split that leaves nothing for one of the two."""
+    if not 0 < split < 1:
+        msg = f"split is {split}: the part of the budget for labels lies between 0 and 1."
+        raise BadInput(msg)
+
+
+def labelled(  # noqa: PLR0913 - the last by name
+    ledger: Ledger,
+    known: Sequence[Measurement],
+    allowed: Allowed,
+    *,
+    features: Mechanism | None,
+    split: float,
+    teach: Teach,
+) -> LabelledModel | ProductModel:
+    """A model of the ledger's table; `split` is the part of the budget that labels get."""
+    target, names = ledger.schema.target, ledger.domain.names
+    assert target is not None  # noqa: S101 - callers have checked
+    if len(names) == 1:  # nothing to tell labels by
+        return ProductModel.of(ledger.domain, ledger.measure([names], rho=ledger.rest()))
+    (part,) = ledger.split(1 - split)
+    # MEASURE and FIT: how common each label is, and the features
+    counted = [one for one in known if one.clique == (target,)]
+    if not counted:
+        counted += part.measure([(target,)], rho=part.rest() * _COUNTING)
+    told = LabelsTold.of(ledger.encoding.cells[target], target, counted)
+    model = _features(features, part, known, target, allowed)
+    # SELECT: what labels may go by
+    others = [name for name in names if name != target]
+    kept = kept_inputs(allowed, _cliques(model), target, others)
+    left_out = [name for name in others if name not in kept]
+    ledger.declare(INPUTS, {"columns": kept, "left out": left_out})
+    # MEASURE and FIT: the model of labels
+    labels = teach(ledger, told, kept, model)
+    return LabelledModel(ledger.domain, model, target, labels, tuple(counted))
+
+
+def left_out(model: LabelledModel, target: str | None) -> list[str]:
+    """Which columns labels do not go by, in a sentence."""
+    columns = [name for name in model.domain.names if name != target]
+    missing = [name for name in columns if name not in model.inputs]
+    why = "the stated independences would not hold"
+    return [f"Labels of {target} do not go by {listed(missing)}: {why}."] if missing else []
+
+
+def _features(
+    method: Mechanism | None,
+    ledger: Ledger,
+    known: Sequence[Measurement],
+    target: str,
+    allowed: Allowed,
+) -> Features:
+    """A model of all columns but the target; of all, for a method that needs the target."""
+    if not _needs(method, target, ledger.domain.names):
+        ledger = ledger.without(target)
+    names = {*ledger.domain.names}
+    known = [one for one in known if names.issuperset(one.clique)]
+    if method is not None:
+        return cast("Features", method.fit(ledger, known, allowed))
+    single = [(name,) for name in ledger.domain.names]
+    return ProductModel.of(ledger.domain, [*known, *ledger.measure(single, rho=ledger.rest())])
+
+
+def _needs(method: object, target: str, names: Sequence[str]) -> bool:
+    """Whether the features' method cannot do without a target."""
+    if not isinstance(method, Choosy):
+        return False
+    try:
+        method.check([name for name in names if name != target], None)
+    except BadInput:
+        return True
+    return False
+
+
+def _cliques(features: Features) -> list[Clique]:
+    return [*cliques_of(features), *(one.clique for one in features.measurements)]

@@ -1,0 +1,84 @@
+"""Columns by their own laws, tied by the correlation of normal scores: a Gaussian copula."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from understudy.domain import Domain
+from understudy.errors import BadInput
+from understudy.model.latin_hypercube import correlation_near, middles, places
+from understudy.model.product import ProductModel
+from understudy.privacy.answers import Measurement
+
+_TIED = "A copula's orders and correlation do not fit its columns."
+
+
+@dataclass(frozen=True, eq=False)
+class CopulaModel:
+    """Noisy laws of columns, and a noisy correlation. Rows fill every column's law evenly."""
+
+    columns: ProductModel
+    orders: Mapping[str, NDArray[np.int64]]
+    """By column, its codes from the lowest to the highest."""
+    correlation: NDArray[np.float64]
+
+    kind = "copula"
+
+    @property
+    def domain(self) -> Domain:
+        """The codes that it draws, by column."""
+        return self.columns.domain
+
+    @property
+    def total(self) -> float:
+        """How many rows the table has, about."""
+        return self.columns.total
+
+    @property
+    def measurements(self) -> tuple[Measurement, ...]:
+        """What the columns were fitted to."""
+        return self.columns.measurements
+
+    @property
+    def tied(self) -> bool:
+        """Whether columns depend on each other."""
+        return bool(np.triu(self.correlation, 1).any())
+
+    def sample(self, rows: int, rng: np.random.Generator) -> dict[str, NDArray[np.unsignedinteger]]:
+        """Codes of that many rows: a Latin hypercube."""
+        given, parts = places(rows, self.correlation, rng), middles(rows)
+        drawn = {}
+        for column, name in enumerate(self.domain.names):
+            order = self.orders[name]
+            ladder = np.cumsum(self.columns.shares[name][order])
+            steps = np.searchsorted(ladder, parts * ladder[-1], side="right")
+            codes = order[np.minimum(steps, len(order) - 1)].astype(
+                np.min_scalar_type(len(order) - 1)
+            )
+            drawn[name] = codes[given[:, column]]
+        return drawn
+
+    def to_json(self) -> dict[str, Any]:
+        """The model as plain data."""
+        return {
+            "columns": self.columns.to_json(),
+            "orders": {name: order.tolist() for name, order in self.orders.items()},
+            "correlation": self.correlation.tolist(),
+        }
+
+    @classmethod
+    def from_json(cls, content: Mapping[str, Any]) -> "CopulaModel":
+        """What `to_json` wrote."""
+        columns = ProductModel.from_json(content["columns"])
+        orders = {name: np.array(one, np.int64) for name, one in content["orders"].items()}
+        sizes, matrix = columns.domain.sizes, np.array(content["correlation"], np.float64)
+        fits = {name: sorted(one.tolist()) for name, one in orders.items()} == {
+            name: [*range(size)] for name, size in sizes.items()
+        }
+        square = (len(sizes), len(sizes))
+        if not fits or matrix.shape != square or not np.isfinite(matrix).all():
+            raise BadInput(_TIED)
+        return cls(columns, orders, correlation_near(matrix))
