@@ -21,6 +21,8 @@ Numbers = NDArray[np.float64]
 _ROUNDS = 50
 _CALIBRATED = 2**18
 """So many products of chances are averaged at each step of a calibration."""
+_SETTLED = 1e-9
+"""Steps so small change nothing more."""
 _FAR = 30.0
 """Logits beyond this are as good as sure."""
 
@@ -116,7 +118,10 @@ class ClassLabels:
         logits, moved = self._logits(codes) + self.shift, np.zeros(self.told)
         for _ in range(_ROUNDS):
             found = softmax(logits + moved).mean(axis=0)
-            moved += np.log(wished) - np.log(np.maximum(found, 1e-12))
+            step = np.log(wished) - np.log(np.maximum(found, 1e-12))
+            moved += step
+            if np.abs(step).max() < _SETTLED:
+                break
         return replace(self, moved=np.clip(moved - moved.mean(), -_FAR, _FAR))
 
     def chances(self, codes: Codes) -> Numbers:

@@ -15,7 +15,9 @@ from understudy.mechanisms.aim import Aim
 from understudy.mechanisms.api import Mechanism
 from understudy.mechanisms.catalog import MECHANISMS
 from understudy.mechanisms.dpdsyn import DpdSyn
+from understudy.mechanisms.kernel_labels import KernelLabelModel
 from understudy.mechanisms.label_model import LabelModel
+from understudy.mechanisms.lk2ss import Lk2ss
 from understudy.mechanisms.mwem import Mwem
 from understudy.mechanisms.prefair import PreFair, Search
 from understudy.mechanisms.prism import Prism
@@ -73,6 +75,7 @@ class Case:
 
 _QUICK: Mapping[type[Mechanism], Mechanism] = {
     DpdSyn: DpdSyn(label_model=LabelModel(most_steps=3)),
+    Lk2ss: Lk2ss(kernel_labels=KernelLabelModel(points=4)),
 }
 """Methods that would take long, and are as private with less work."""
 
