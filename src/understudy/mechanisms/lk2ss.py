@@ -36,11 +36,9 @@ from understudy.twostage.responses import (
     RandomForest,
     Response,
 )
-from understudy.twostage.rows_alone import RowsAlone
+from understudy.twostage.rows_alone import LID, RowsAlone
 
 Stage = Mechanism | FirstStage
-LID = "LID"
-"""What a certificate calls the shares of rows that were measured to be told."""
 _SPLIT = 0.5
 _FEW = 5000
 """With fewer rows, a private regression learns little at usual epsilons."""
@@ -160,7 +158,7 @@ class Lk2ss:
     def remarks(self, model: Model, target: str | None) -> Sequence[str]:
         """What LID was measured, or whether there were rows enough to learn from."""
         if isinstance(model, RowsAlone):
-            return (_NO_PROMISE,)
+            return (model.note,)
         if not isinstance(model, LabelledModel):
             return ()
         said = left_out(model, target)
@@ -195,10 +193,6 @@ class Lk2ss:
 _REASON = (
     "LK-2SS makes its rows of real ones (mode lid): no differential privacy. What is measured is "
     "how many rows have a number near to their own"
-)
-_NO_PROMISE = (
-    "These rows are made of real ones, and may give people away. What was measured of them (LID) "
-    "is in the certificate; it is no promise."
 )
 _NOTHING_SPENT = (
     "Mode lid is not private: nothing is spent, and nothing is promised. With about "
@@ -258,5 +252,12 @@ def _rows(
         keep_labels=method.keep_labels,
     )
     made = stages.made(rows, ledger.schema, np.random.default_rng())
-    ledger.declare(LID, {"alpha": made.alpha, "eta": method.hybrid.eta, "told": dict(made.told)})
-    return RowsAlone(facts_of(made.table, ledger.schema), made.table)
+    measured = {name: round(share, 6) for name, share in made.told.items()}
+    ledger.declare(LID, {"alpha": made.alpha, "eta": method.hybrid.eta, "told": measured})
+    each = ", ".join(f"{name} {share:.1%}" for name, share in measured.items())
+    note = (
+        "These rows are made of real ones, and may give people away. Rows with a number within "
+        f"{method.hybrid.eta:g} of its range of the real one (LID), at alpha={made.alpha:.3f}: "
+        f"{each}. That is measured, and no promise."
+    )
+    return RowsAlone(facts_of(made.table, ledger.schema), made.table, note)

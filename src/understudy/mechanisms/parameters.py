@@ -19,9 +19,10 @@ def _plain(value: object) -> int | float | bool | str:
         return value
     if isinstance(value, Mapping):
         return "; ".join(f"{name}: {part}" for name, part in value.items())
-    if is_dataclass(value) and hasattr(value, "fit"):
+    if is_dataclass(value):
         parts = ", ".join(f"{name}={part}" for name, part in told(value).items())
-        return f"{getattr(value, 'name', '')}({parts})"
+        name = getattr(value, "name", "")
+        return f"{name}({parts})" if name else parts
     return "" if value is None else str(value)
 
 

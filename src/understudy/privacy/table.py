@@ -23,7 +23,7 @@ from understudy.privacy.cache import MarginalCache
 from understudy.privacy.coded_rows import CodedRows
 from understudy.privacy.cover import MOST_AXES
 from understudy.privacy.engine import OpenedRows, ReadError
-from understudy.privacy.pushdown import SqlCounter, batches, execute
+from understudy.privacy.pushdown import SqlCounter, batches, whole
 from understudy.privacy.source import open_rows
 from understudy.privacy.unit import Person
 from understudy.privacy.values import ValueCounts, count_values
@@ -170,9 +170,8 @@ class PrivateTable:
         """The rows themselves, as they are."""
         self._opened()  # attaches the reader that gets through the file
         rows = self._rows
-        return execute(
-            rows.table.select(**{c.name: rows.columns[c.name] for c in self.schema.coded})
-        )
+        wanted = {c.name: rows.columns[c.name] for c in self.schema.coded}
+        return whole(rows.table.select(**wanted), ROWS_PER_BLOCK)
 
     def __repr__(self) -> str:
         columns = ", ".join(f"{column.name}: {column.kind}" for column in self.schema)

@@ -16,9 +16,10 @@ from understudy.protection import CURVE, PROTECTION
 from understudy.report.words import number_of, shortened
 from understudy.schema import Schema
 from understudy.schema_files import schema_from_toml
+from understudy.twostage.rows_alone import LID
 
 PARAMETERS = "parameters of the method"
-_NO_CHOICES = {"schema", "storage", "unit", CURVE, CAPS, EACH, INPUTS}
+_NO_CHOICES = {"schema", "storage", "unit", CURVE, CAPS, EACH, INPUTS, LID}
 _LONGEST = 200
 """Of a choice that is shown."""
 _LONGEST_GRAPH = 20_000

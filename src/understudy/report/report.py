@@ -3,12 +3,14 @@
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from itertools import combinations
 
 import numpy as np
 
 from understudy.domain import Clique
 from understudy.encode import Encoding
 from understudy.mechanisms.api import Model
+from understudy.model.information import cliques_of
 from understudy.model.labelled import LabelledModel
 from understudy.privacy.certificate import Certificate
 from understudy.privacy.promise import replaces
@@ -23,6 +25,7 @@ from understudy.report.public import choices, declared, general, stated
 from understudy.report.structure import Structure
 from understudy.report.tree_picture import picture
 from understudy.schema import Schema
+from understudy.twostage.rows_alone import RowsAlone
 
 _TELLING = 3.0
 """Standard deviations of noise that a count must exceed to be believed."""
@@ -54,6 +57,8 @@ class Report:
     """The usual noise in a count of one column, that which is known least: in synthetic rows."""
     notes: tuple[str, ...]
     format: str
+    drawable: bool
+    """Whether there is a model to draw more rows from."""
 
     @property
     def private(self) -> bool:
@@ -131,6 +136,7 @@ def report_of(  # noqa: PLR0913 - what a release holds
         noise=_noise(model, rows),
         notes=tuple(notes),
         format=format,
+        drawable=not isinstance(model, RowsAlone),
     )
 
 
@@ -138,7 +144,9 @@ def _ties(model: Model) -> list[Clique]:
     """Columns that know of each other: measured together, or labels and what they go by."""
     found = [one.clique for one in model.measurements]
     if isinstance(model, LabelledModel):
-        found += [(name, model.target) for name in model.inputs]
+        found += [*cliques_of(model.features), *((name, model.target) for name in model.inputs)]
+    if isinstance(model, RowsAlone):  # made of real rows, in which anything may depend on anything
+        found += [*combinations(model.domain.names, 2)]
     return found
 
 

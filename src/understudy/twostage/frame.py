@@ -83,16 +83,26 @@ def facts_of(table: pa.Table, schema: Schema) -> Schema:
     columns = {}
     for name in table.column_names:
         column, values = schema[name], table[name].drop_null()
-        common = {"name": name, "role": column.role, "source": Source.DATA, "null": True}
+        null = table[name].null_count > 0
+        common = {"name": name, "role": column.role, "source": Source.DATA, "null": null}
         if pa.types.is_floating(values.type):
-            low, high = (pc.min(values).as_py(), pc.max(values).as_py()) if len(values) else (0, 1)
-            high = high if high > low else np.nextafter(low, np.inf) + abs(low) * 1e-9 + 1e-9
-            columns[name] = Column(kind=Kind.REAL, bounds=(low, high), bins=_BINS, **common)
+            bounds = _bounds(values.to_numpy())
+            columns[name] = Column(kind=Kind.REAL, bounds=bounds, bins=_BINS, **common)
         else:
             labels = tuple(sorted({str(one) for one in values.to_pylist()})) or ("none",)
             columns[name] = Column(kind=Kind.CATEGORICAL, categories=labels, **common)
     kept = tuple(columns.get(column.name, column) for column in schema)
     return Schema(kept, schema.rows_bound, schema.rows_source)
+
+
+def _bounds(values: Numbers) -> tuple[float, float]:
+    """What all values lie between, in round numbers."""
+    low, high = (float(values.min()), float(values.max())) if len(values) else (0.0, 1.0)
+    digits = 4 - int(np.floor(np.log10(max(high - low, abs(low) * 1e-9, 1e-300))))
+    step = 10.0**-digits
+    outer = float(np.floor(low / step) * step), float(np.ceil(high / step) * step)
+    low, high = min(low, round(outer[0], digits)), max(high, round(outer[1], digits))
+    return low, high if high > low else low + max(step, abs(low) * 1e-9)
 
 
 def _numbers(values: pa.Array, column: Column) -> Numbers | None:

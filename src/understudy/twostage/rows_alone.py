@@ -12,6 +12,8 @@ from understudy.errors import BadInput
 from understudy.privacy.answers import Measurement
 from understudy.schema import Schema
 
+LID = "LID"
+"""What a certificate calls the shares of rows that were measured to be told."""
 _WHY = (
     "No more rows can be drawn: these were made with a model that holds real rows, and it was not "
     "kept. Make another release, or one with mode=dp, whose model may be published."
@@ -25,6 +27,8 @@ class RowsAlone:
     schema: Schema
     """What these rows show of the columns, and not what anybody stated."""
     table: pa.Table
+    note: str = ""
+    """What was measured of them, in a sentence."""
 
     kind = "rows"
     measurements: tuple[Measurement, ...] = ()
