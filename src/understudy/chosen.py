@@ -8,7 +8,7 @@ from typing import Any
 from understudy.column import Role
 from understudy.errors import BadInput
 from understudy.knowledge import Independence
-from understudy.mechanisms.api import Choosy, Constrained, Mechanism
+from understudy.mechanisms.api import Choosy, Constrained, Mechanism, Revealing
 from understudy.mechanisms.catalog import AUTO, mechanism_named
 from understudy.privacy import discover
 from understudy.privacy.budget import Budget, number
@@ -77,7 +77,16 @@ class Chosen:
             outlier_epsilon=outlier_epsilon,
             where=protect_where,
         )
-        return cls(stated, recipe, whose, roles, budget, allowed, protection)
+        made = cls(stated, recipe, whose, roles, budget, allowed, protection)
+        if made.reveals and protection is not None:
+            msg = "Nobody can be protected more where nothing is promised: choose a private method."
+            raise BadInput(msg)
+        return made
+
+    @property
+    def reveals(self) -> bool:
+        """Whether the mechanism reads rows as they are."""
+        return isinstance(self.recipe, Revealing) and self.recipe.reveals
 
     def check_fit(self, schema: Schema) -> None:
         """Refuse a mechanism, or independences, that do not fit the columns."""

@@ -119,8 +119,7 @@ def synthesize(  # noqa: PLR0913 - each is a choice of its own, by name
     usual = discover.SHARE if protection is None else protection.finding
     finding = usual if discovery_share is None else discovery_share
     _check(rows, finding, seed)
-    reveals = isinstance(recipe, Revealing) and recipe.reveals
-    if reveals and not allow_non_private:
+    if chosen.reveals and not allow_non_private:
         raise PrivacyRefused(_REVEALS)
     waits = "" if ledger is None else ", and its ledger as soon as no other release uses it"
     tell(f"Opening the table{waits}")

@@ -167,10 +167,8 @@ class Lk2ss:
         return said
 
     def advice(self, rho: Fraction, rows: float) -> Sequence[str]:
-        """Which mode suits so many rows, by a rule on public numbers."""
+        """Whether there are rows enough for mode dp, by a rule on public numbers."""
         del rho
-        if self.reveals:
-            return (_NOTHING_SPENT,)
         return (_too_few(rows),) if rows < _FEW else ()
 
     def fit(
@@ -193,10 +191,6 @@ class Lk2ss:
 _REASON = (
     "LK-2SS makes its rows of real ones (mode lid): no differential privacy. What is measured is "
     "how many rows have a number near to their own"
-)
-_NOTHING_SPENT = (
-    "Mode lid is not private: nothing is spent, and nothing is promised. With about "
-    f"{_FEW:,} rows or more, mode=dp gives a promise."
 )
 
 

@@ -95,6 +95,12 @@ def plan(  # noqa: PLR0913 - each is a choice of its own, by name
         outlier_epsilon=outlier_epsilon,
         unit=unit,
     )
+    if chosen.reveals:
+        msg = (
+            "There is nothing to plan: this method reads rows as they are, spends nothing and "
+            "promises nothing. Plan lk2ss with mode=dp, or any other method."
+        )
+        raise BadInput(msg)
     if chosen.schema is None:
         msg = "A plan is made from a schema: name a file with one."
         raise BadInput(msg)
