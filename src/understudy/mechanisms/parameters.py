@@ -19,7 +19,7 @@ def _plain(value: object) -> int | float | bool | str:
         return value
     if isinstance(value, Mapping):
         return "; ".join(f"{name}: {part}" for name, part in value.items())
-    if is_dataclass(value):
+    if is_dataclass(value) and type(value).__str__ is object.__str__:
         parts = ", ".join(f"{name}={part}" for name, part in told(value).items())
         name = getattr(value, "name", "")
         return f"{name}({parts})" if name else parts
