@@ -58,7 +58,7 @@ def kernel_ridge(
     rng: np.random.Generator,
 ) -> KernelModel:
     """The model of some rows; the kernel's length is chosen where it is 0."""
-    if not len(ridges) or min(ridges) < LEAST_RIDGE:
+    if not len(ridges) or not all(LEAST_RIDGE <= ridge < np.inf for ridge in ridges):
         msg = f"Each ridge must be at least {LEAST_RIDGE:g}: with less, rows' own targets come out."
         raise BadInput(msg)
     centre = outputs.mean(axis=0)

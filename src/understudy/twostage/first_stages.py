@@ -90,6 +90,8 @@ def normal_correlation(real: Numbers) -> Numbers:
     from scipy.stats import rankdata  # noqa: PLC0415 - the same
 
     rows, columns = real.shape
+    if rows < 2:  # noqa: PLR2004 - nothing varies
+        return np.eye(columns)
     scores = ndtri((rankdata(real, axis=0) - 0.5) / rows)
     with np.errstate(all="ignore"):
         found = np.corrcoef(scores.T).reshape(columns, columns)

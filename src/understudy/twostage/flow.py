@@ -45,23 +45,27 @@ class TwoStages:
             return Made(table_of(frame, rows.column_names), 0.0, {})
         # STAGE 1: inputs
         real, drawn = frame.matrix(names), [] if self.keep_labels else labels
-        made = self.make(frame, [*names, *drawn], rng)
+        made = self.make(frame, [*names, *drawn], rng) if names or drawn else frame
         ranges, counterpart = _ranges(real), made.matrix(names)
         place = self.hybrid.matched(real / ranges, counterpart / ranges, rng)
         counterpart = counterpart[place]
-        alpha = self.hybrid.solved(real / ranges, counterpart / ranges)
+        missing = {name: np.isnan(frame.numbers[name]) for name in names}
+        # A number that is missing, or the same in all rows, tells nothing: none is near to it.
+        telling = np.where(np.ptp(real, axis=0) > 0, real, np.nan) / ranges
+        for k, name in enumerate(names):
+            telling[missing[name], k] = np.nan
+        alpha = self.hybrid.solved(telling, counterpart / ranges)
         inputs = blended(real, counterpart, alpha)
         new_labels = dict(frame.labels) | {name: made.labels[name][place] for name in drawn}
-        missing = {name: np.isnan(frame.numbers[name]) for name in names}
         numbers = {
             name: np.where(missing[name], np.nan, inputs[:, k]) for k, name in enumerate(names)
         }
         new = Frame(dict(frame.numbers) | numbers, new_labels)
         told = {
-            name: measured(real[:, [k]] / ranges[k], inputs[:, [k]] / ranges[k], 0.0, self.eta)
+            name: measured(telling[:, [k]], inputs[:, [k]] / ranges[k], 0.0, self.eta)
             for k, name in enumerate(names)
         }
-        told[INPUTS] = measured(real / ranges, inputs / ranges, 0.0, self.eta)
+        told[INPUTS] = measured(telling, inputs / ranges, 0.0, self.eta)
         # STAGE 2: answers
         if target is not None:
             new = self._answered(frame, new, target, (names, labels), rng)
@@ -88,7 +92,7 @@ class TwoStages:
         spread = real.matrix(names).std(axis=0) * _OF_RANGE
         spread = np.where(spread > 0, spread, 1.0)
         seen, asked = (
-            np.concatenate([(f.matrix(names) - centre) / spread, f.indicators(labels)], axis=1)
+            np.concatenate([(f.matrix(names) - centre) / spread, f.indicators(labels, like=real)], axis=1)
             for f in (real, new)
         )
         if not seen.shape[1]:  # nothing to learn from: the same is said of all rows

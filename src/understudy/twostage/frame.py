@@ -53,12 +53,13 @@ class Frame:
             )
         return found
 
-    def indicators(self, names: Sequence[str]) -> Numbers:
-        """By row: for each label of each column, whether it is there."""
+    def indicators(self, names: Sequence[str], like: "Frame | None" = None) -> Numbers:
+        """By row: for each label that a column has, here or in another frame, whether it is there.
+        """
         parts = [np.zeros((self.rows, 0))]
         for name in names:
-            column = self.labels[name]
-            parts += [(column == label)[:, None] * 1.0 for label in known_labels(column)]
+            column, known = self.labels[name], known_labels((like or self).labels[name])
+            parts += [(column == label)[:, None] * 1.0 for label in known]
         return np.concatenate(parts, axis=1)
 
 

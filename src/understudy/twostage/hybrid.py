@@ -13,11 +13,12 @@ from numpy.typing import NDArray
 from understudy.errors import BadInput
 
 Numbers = NDArray[np.float64]
-_FIRST, _MOST = 8, 2**12
-"""How many near rows are looked up at a time, at first and at most."""
+_FIRST = 8
+"""How many near rows are looked up at first."""
 _ROUNDS = 16
 """After so many parts of the rows, those that are taken are left out of the search."""
-_STEPS = 40
+_STEPS = 20
+"""Fine enough for α, and so coarse that rounding moves no row across η."""
 _CLOSEST = 0.999
 """No more of a real row than this."""
 

@@ -41,12 +41,14 @@ class Smoothed:
         low, high = values[0], values[-1]
         if low == high:
             return cls(np.array([low, high]), np.array([0.0, 1.0]), 0.0)
+        mean, spread, width = values.mean(), values.std(), _rule(values)
         if len(values) > _EXACT:
             values = np.quantile(values, (np.arange(_QUANTILES) + 0.5) / _QUANTILES)
-        width = _best(values, bandwidths) if bandwidths else _rule(values)
+        if bandwidths:
+            width = _best(values, bandwidths)
         if shrink:
-            factor = 1 / np.sqrt(1 + width**2 / values.var())
-            values, width = values.mean() + (values - values.mean()) * factor, width * factor
+            factor = 1 / np.hypot(1, width / spread)
+            values, width = mean + (values - mean) * factor, width * factor
         some = values[np.unique(np.linspace(0, len(values) - 1, _KNOTS).astype(int))]
         knots = np.unique(np.clip((some[:, None] + width * _AROUND).ravel(), low, high))
         below = np.array([ndtr((knot - values) / width).mean() for knot in knots])

@@ -51,7 +51,7 @@ class KernelRidge:
     name: ClassVar[str] = "kernel ridge"
 
     def __post_init__(self) -> None:
-        if not self.ridges or min(self.ridges) < LEAST_RIDGE:
+        if not self.ridges or not all(LEAST_RIDGE <= ridge < np.inf for ridge in self.ridges):
             msg = f"Each ridge must be at least {LEAST_RIDGE:g}; 0 repeats the rows' own targets."
             raise BadInput(msg)
 
