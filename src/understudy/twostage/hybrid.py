@@ -4,6 +4,7 @@ A blend α x + (1 - α) s is a convolution of two laws and no mixture of them: a
 the variance of either, where they are independent. Nothing here is differentially private.
 """
 
+from collections import Counter
 from dataclasses import dataclass
 from enum import StrEnum
 
@@ -111,7 +112,7 @@ def lemma_6_alpha(lid: float, eta: float, columns: int, width: float = 1.0) -> f
 
 
 def nearest(real: Numbers, made: Numbers) -> NDArray[np.intp]:
-    """One real row after the other takes the nearest row that is left; ties go by order.
+    """One real row after the other takes the nearest row that is left; ties go either way.
 
     The same as a search among all rows that are left, which would take O(n²): the nearest few are
     looked up in a tree, more where all of them are taken, and the tree is made anew as it empties.
@@ -119,6 +120,7 @@ def nearest(real: Numbers, made: Numbers) -> NDArray[np.intp]:
     from scipy.spatial import cKDTree  # noqa: PLC0415 - takes long to load
 
     found, free = np.empty(len(real), np.intp), np.ones(len(made), bool)
+    times = Counter(row.tobytes() for row in real)
     for part in np.array_split(np.arange(len(real)), _ROUNDS):
         left = np.flatnonzero(free)
         if not len(part) or not len(left):
@@ -126,12 +128,15 @@ def nearest(real: Numbers, made: Numbers) -> NDArray[np.intp]:
         tree = cKDTree(made[left])
         first = min(_FIRST, len(left))
         near = tree.query(real[part], k=np.arange(1, first + 1), workers=-1)[1]
+        farther: dict[bytes, NDArray[np.intp]] = {}  # of rows that occur again
         for row, candidates in zip(part, near, strict=True):
-            place = _free(candidates, left, free)
-            count = first
-            while place is None:
-                count = min(4 * count, len(left))
-                place = _free(tree.query(real[row], k=np.arange(1, count + 1))[1], left, free)
+            same = real[row].tobytes()
+            candidates = farther.get(same, candidates)
+            while (place := _free(candidates, left, free)) is None:
+                count = min(4 * len(candidates), len(left))
+                candidates = tree.query(real[row], k=np.arange(1, count + 1))[1]
+                if times[same] > 1:
+                    farther[same] = candidates
             found[row], free[place] = place, False
     return found
 
