@@ -156,10 +156,21 @@ def synthesize(  # noqa: PLR0913 - each is a choice of its own, by name
         certificate = book.close()
         book.end()
     count, note = _count(rows, model.total / kept, book.schema)
-    facts = model.schema if isinstance(model, RowsAlone) else book.schema
+    facts = book.schema
+    if isinstance(model, RowsAlone):
+        facts = model.schema
+        note += _no_more(rows, model)
     drawn = _drawn(model, facts, count, seed)
     said = recipe.remarks(model, book.schema.target) if isinstance(recipe, Remarking) else ()
     return Release(drawn, certificate, facts, model, (*costs, *notes, *said, *note))
+
+
+def _no_more(rows: int | None, model: RowsAlone) -> tuple[str, ...]:
+    """That fewer rows were made than were asked for, where that is so."""
+    made = model.table.num_rows
+    if rows is None or rows <= made:
+        return ()
+    return (f"{rows:,} rows were asked for; there are {made:,}, one for each row of the table.",)
 
 
 def _drawn(model: Model, schema: Schema, count: int, seed: int | None) -> DrawnRows | StoredRows:

@@ -68,7 +68,7 @@ class Copula:
         spread = np.array([_spread(columns.shares[name], scores[name]) for name in names])
         found = np.eye(len(names))
         upper = np.triu_indices(len(names), 1)
-        width = np.outer(spread, spread)[upper]
+        width = np.outer(spread, spread)[upper] * _left(len(names), asked.radius)
         tied, error = answer.values * factor / width, answer.scale * factor / width
         found[upper] = tied * _believed(tied, error)
         return CopulaModel(columns, orders, correlation_near(found + found.T - np.eye(len(names))))
@@ -102,6 +102,14 @@ def _spread(shares: Numbers, scores: Numbers) -> float:
     weights = shares / max(float(shares.sum()), 1e-12)
     variance = float(weights @ (scores - weights @ scores) ** 2)
     return float(np.sqrt(variance)) if variance > 1e-6 else 1.0  # noqa: PLR2004 - as good as 0
+
+
+def _left(columns: int, radius: float) -> float:
+    """Of the squares of normal scores, the part that is left where rows are shortened."""
+    length = np.linspace(0.0, math.sqrt(columns) + 8.0, 2**12)[1:]
+    law = (columns - 1) * np.log(length) - length**2 / 2
+    weights = np.exp(law - law.max())
+    return float(weights @ np.minimum(length, radius) ** 2 / (weights @ length**2))
 
 
 def _believed(tied: Numbers, noise: Numbers) -> float:

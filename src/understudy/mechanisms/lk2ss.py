@@ -101,12 +101,16 @@ class Lk2ss:
     def __post_init__(self) -> None:
         for name, kind in (("mode", Mode), ("response", Answer)):
             value = getattr(self, name)
-            if isinstance(value, str):
+            if isinstance(value, str) or kind is Mode:
                 try:
                     object.__setattr__(self, name, kind(value))
                 except ValueError:
                     msg = f"{name} is {value}; give one of {listed(kind)}."
                     raise BadInput(msg) from None
+        for name, part in (("hybrid", Hybrid), ("kernel_labels", KernelLabelModel)):
+            if not isinstance(getattr(self, name), part):
+                msg = f"{name} takes a {part.__name__} as a value."
+                raise BadInput(msg)
         if not isinstance(self.response, Answer) and not hasattr(self.response, "taught"):
             msg = f"response takes a model as a value, such as KernelRidge(), or {listed(Answer)}."
             raise BadInput(msg)
