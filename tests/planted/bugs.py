@@ -31,6 +31,9 @@ from understudy.privacy import (
     prices,
     train,
 )
+from understudy.privacy import (
+    whole as whole_numbers,
+)
 from understudy.privacy.account import Account
 from understudy.privacy.answers import CommonValues
 from understudy.privacy.blocks import Weigher
@@ -47,12 +50,13 @@ from understudy.privacy.noise import (
     joins,
     with_gaussian_noise,
 )
-from understudy.privacy.row_maps import ClippedMoments, held_sum
+from understudy.privacy.row_maps import ClippedMoments, InducingFeatures, held_sum
 from understudy.privacy.score_book import ScoreBook
 from understudy.privacy.scores import CountTV, L1Distance
 from understudy.privacy.table import PrivateTable
 from understudy.privacy.unit import Person, Replacement
 from understudy.privacy.weights import UNIT, RowWeights
+from understudy.twostage.hybrid import lemma_6_alpha
 
 Patch = pytest.MonkeyPatch
 
@@ -549,6 +553,31 @@ def caps_by_the_lightest(patch):
     patch.setattr(RowWeights, "most_where", lambda self, *_: min(self.weights))
 
 
+def as_long_as_they_are(patch, *, shortened):
+    total = InducingFeatures.total
+
+    def wrong(self, codes, weights):
+        # Features are shortened first, and then targets.
+        turns = iter(w if w in shortened else None for w in ("features", "targets"))
+        within = whole_numbers.within
+        with pytest.MonkeyPatch.context() as inner:
+            inner.setattr(
+                whole_numbers,
+                "within",
+                lambda rows, most: within(rows, most) if next(turns) else rows,
+            )
+            return total(self, codes, weights)
+
+    patch.setattr(InducingFeatures, "total", wrong)
+
+
+def exponent_as_printed(patch):
+    def wrong(lid, eta, columns, width=1.0):
+        return 1 - 2 * eta / (width * (1 - (1 - lid) ** -columns))
+
+    everywhere(patch, lemma_6_alpha, wrong)
+
+
 _PRIVACY = "tests/unit/privacy/"
 _RECORD = "one record, added or removed"
 _REPLACED = "one record, replaced by another"
@@ -874,11 +903,30 @@ BUGS = (
         best_by_exact_scores,
         f"{_PRIVACY}test_best_of.py::test_a_score_has_the_noise_that_was_paid_for",
     ),
+    PlantedBug(
+        "features as long as they are",
+        "Rows far from all points, or an ill whitening, add more to a kernel regression than 1.",
+        lambda patch: as_long_as_they_are(patch, shortened={"targets"}),
+        f"{_PRIVACY}test_row_maps.py::"
+        "test_all_records_and_all_pairs_stay_within_the_sensitivity[longer than one]",
+    ),
+    PlantedBug(
+        "targets as long as they are",
+        "Several targets are moved into ±1 one by one, and not shortened together.",
+        lambda patch: as_long_as_they_are(patch, shortened={"features"}),
+        f"{_PRIVACY}test_row_maps.py::"
+        "test_climbing_finds_no_features_with_several_targets_beyond_the_sensitivity",
+    ),
+    PlantedBug(
+        "LID α exponent",
+        "How much of real rows a wished LID allows goes by the exponent that the paper prints.",
+        exponent_as_printed,
+        "tests/unit/twostage/test_hybrid.py::test_the_notes_figures",
+    ),
 )
 
 LATER = {
     "MI bits/nats": "a score by mutual information",
-    "LID α exponent": "LK-2SS, which mixes real rows in by a wish for LID",
 }
 """Bugs of the battery in parts that do not exist yet, and which parts these are."""
 

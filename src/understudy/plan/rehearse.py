@@ -108,7 +108,9 @@ def plan(  # noqa: PLR0913 - each is a choice of its own, by name
     count = rows or facts.rows_bound or USUAL_ROWS
     if isinstance(chosen.recipe, Revealing) and chosen.recipe.reveals:
         advice = " ".join(notes.advised(chosen.recipe, chosen.budget.rho, count))
-        msg = f"A plan tells what a promise costs, and {chosen.recipe.name} would make none. {advice}"
+        msg = (
+            f"A plan tells what a promise costs, and {chosen.recipe.name} would make none. {advice}"
+        )
         raise PrivacyRefused(msg)
     made = _made_up(count, len(facts.coded))
     if tell is not None:

@@ -92,7 +92,9 @@ class TwoStages:
         spread = real.matrix(names).std(axis=0) * _OF_RANGE
         spread = np.where(spread > 0, spread, 1.0)
         seen, asked = (
-            np.concatenate([(f.matrix(names) - centre) / spread, f.indicators(labels, like=real)], axis=1)
+            np.concatenate(
+                [(f.matrix(names) - centre) / spread, f.indicators(labels, like=real)], axis=1
+            )
             for f in (real, new)
         )
         if not seen.shape[1]:  # nothing to learn from: the same is said of all rows

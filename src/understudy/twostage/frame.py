@@ -54,8 +54,7 @@ class Frame:
         return found
 
     def indicators(self, names: Sequence[str], like: "Frame | None" = None) -> Numbers:
-        """By row: for each label that a column has, here or in another frame, whether it is there.
-        """
+        """By row: for each label of each column, here or elsewhere, whether it is there."""
         parts = [np.zeros((self.rows, 0))]
         for name in names:
             column, known = self.labels[name], known_labels((like or self).labels[name])

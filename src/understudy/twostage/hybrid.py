@@ -129,9 +129,9 @@ def nearest(real: Numbers, made: Numbers) -> NDArray[np.intp]:
         first = min(_FIRST, len(left))
         near = tree.query(real[part], k=np.arange(1, first + 1), workers=-1)[1]
         farther: dict[bytes, NDArray[np.intp]] = {}  # of rows that occur again
-        for row, candidates in zip(part, near, strict=True):
+        for row, first_ones in zip(part, near, strict=True):
             same = real[row].tobytes()
-            candidates = farther.get(same, candidates)
+            candidates = farther.get(same, first_ones)
             while (place := _free(candidates, left, free)) is None:
                 count = min(4 * len(candidates), len(left))
                 candidates = tree.query(real[row], k=np.arange(1, count + 1))[1]

@@ -75,9 +75,7 @@ def test_noise_is_not_taken_for_ties():
     apart = pa.table({name: rng.random(500) for name in ("u", "v", "w")})
     found = []
     for seed in range(10):
-        with Ledger.open(
-            apart, SCHEMA, Budget(0.1, 1e-9), source=SeededForTests(seed)
-        ) as ledger:
+        with Ledger.open(apart, SCHEMA, Budget(0.1, 1e-9), source=SeededForTests(seed)) as ledger:
             found.append(np.abs(np.triu(Copula().fit(ledger).correlation, 1)).max())
     assert np.median(found) < 0.3
 
@@ -103,9 +101,7 @@ def test_one_column_is_counted_alone():
 
 
 def test_numbers_go_by_size_and_missing_values_last():
-    cells = Encoding(
-        Schema((real("x", bins=4, atoms=(0.0, 0.6), null=True),))
-    ).cells["x"]
+    cells = Encoding(Schema((real("x", bins=4, atoms=(0.0, 0.6), null=True),))).cells["x"]
     order = ordered(cells)
     values = [(low + high) / 2 for low, high in cells.bins] + [float(a) for a in cells.atoms]
     assert order[-1] == cells.missing

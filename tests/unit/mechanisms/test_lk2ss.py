@@ -77,7 +77,7 @@ def test_without_leave_it_is_refused_before_anything_is_read_or_spent(tmp_path):
     file = tmp_path / "ledger.jsonl"
     create_ledger(file, Budget(5.0, 1e-9))
     before, said = file.read_bytes(), []
-    with pytest.raises(PrivacyRefused, match="mode=dp.*--allow-non-private"):
+    with pytest.raises(PrivacyRefused, match=r"mode=dp.*--allow-non-private"):
         lid(tmp_path / "no such table.csv", allow_non_private=False, ledger=file, tell=said.append)
     assert file.read_bytes() == before
     assert said == []
@@ -115,13 +115,13 @@ def test_a_folder_holds_rows_and_no_model(tmp_path):
             one.sample(5)
 
 
-@pytest.mark.parametrize("format", ["csv", "parquet"])
-def test_labels_and_gaps_come_back(tmp_path, format):
-    town = pa.array(["=1+1", None, "say \"hi\", you", "two\nlines"] * 25)
+@pytest.mark.parametrize("kind", ["csv", "parquet"])
+def test_labels_and_gaps_come_back(tmp_path, kind):
+    town = pa.array(["=1+1", None, 'say "hi", you', "two\nlines"] * 25)
     data = table(100).set_column(3, "town", town)
     data = data.set_column(1, "u", pa.array([None, 1.0, 1e-7, 1e15] * 25))
     release = lid(data)
-    release.save(tmp_path / "out", format=format, formula_safe=True)
+    release.save(tmp_path / "out", format=kind, formula_safe=True)
     back = load(tmp_path / "out")
     assert back.table["town"].to_pylist() == town.to_pylist()
     assert back.table["u"].to_pylist() == release.table["u"].to_pylist()
@@ -225,9 +225,7 @@ def opened(data=None, schema=SCHEMA, epsilon=3.0):
 
 def private(data=None, mechanism=None, **options):
     options = {"schema": SCHEMA, "epsilon": 2.0} | options
-    return synthesize(
-        table() if data is None else data, mechanism=mechanism or Lk2ss(), **options
-    )
+    return synthesize(table() if data is None else data, mechanism=mechanism or Lk2ss(), **options)
 
 
 @pytest.mark.parametrize("unit", ["record", "replace"])
@@ -284,7 +282,7 @@ def test_with_little_to_spend_it_still_draws():
     assert all((drawn[name] < size).all() for name, size in model.domain.sizes.items())
 
 
-def classes(labels, null=False):
+def classes(labels, *, null=False):
     target = Column(
         name="y", kind=Kind.CATEGORICAL, categories=("no", "yes"), null=null, role=Role.TARGET
     )
@@ -401,7 +399,7 @@ def test_a_plan_tells_which_mode_suits():
 
 
 def test_of_mode_lid_there_is_nothing_to_plan():
-    with pytest.raises(PrivacyRefused, match="lk2ss would make none. Mode lid is not.*mode=dp"):
+    with pytest.raises(PrivacyRefused, match=r"lk2ss would make none\. Mode lid is not.*mode=dp"):
         plan(SCHEMA, epsilon=1.0, mechanism=Lk2ss(mode="lid"), rows=20_000)
 
 

@@ -97,7 +97,8 @@ def test_columns_that_are_the_same_stay_so():
 def test_the_controls_know_a_columns_range_alone():
     low, width = real().min(axis=0), np.ptp(real(), axis=0)
     shares = {
-        stage.name: (made(stage, real()) - low) / width for stage in (Uniform(), Weibull(), Cauchy())
+        stage.name: (made(stage, real()) - low) / width
+        for stage in (Uniform(), Weibull(), Cauchy())
     }
     assert ks_2samp(shares["uniform"][:, 0], np.linspace(0, 1, 1000)).statistic < 0.05
     assert np.median(shares["Weibull"]) == pytest.approx(np.log(2) ** (1 / 8), abs=0.01)

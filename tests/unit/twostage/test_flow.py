@@ -193,5 +193,5 @@ def test_odd_tables_are_absorbed(rows, keep_labels):
 
 
 def test_a_wish_that_no_alpha_meets_is_refused():
-    with pytest.raises(BadInput, match="No alpha brings LID to 0.10%"):
+    with pytest.raises(BadInput, match=r"No alpha brings LID to 0\.10%"):
         run(how=stages(hybrid=Hybrid(lid=0.001, eta=0.2)))
