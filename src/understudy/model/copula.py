@@ -14,6 +14,8 @@ from understudy.model.product import ProductModel
 from understudy.privacy.answers import Measurement
 
 _TIED = "A copula's orders and correlation do not fit its columns."
+_NEAR = 1e-5
+"""What is as near to a correlation matrix is one."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -73,12 +75,16 @@ class CopulaModel:
     def from_json(cls, content: Mapping[str, Any]) -> "CopulaModel":
         """What `to_json` wrote."""
         columns = ProductModel.from_json(content["columns"])
-        orders = {name: np.array(one, np.int64) for name, one in content["orders"].items()}
         sizes, matrix = columns.domain.sizes, np.array(content["correlation"], np.float64)
-        fits = {name: sorted(one.tolist()) for name, one in orders.items()} == {
+        fits = {name: sorted(one) for name, one in content["orders"].items()} == {
             name: [*range(size)] for name, size in sizes.items()
         }
         square = (len(sizes), len(sizes))
         if not fits or matrix.shape != square or not np.isfinite(matrix).all():
             raise BadInput(_TIED)
-        return cls(columns, orders, correlation_near(matrix))
+        # As it was written, or rows would come out otherwise than they did.
+        if not np.allclose(matrix, correlation_near(matrix), atol=_NEAR):
+            raise BadInput(_TIED)
+        np.linalg.cholesky(matrix)  # refuses what rows cannot be drawn by
+        orders = {name: np.array(one, np.int64) for name, one in content["orders"].items()}
+        return cls(columns, orders, matrix)

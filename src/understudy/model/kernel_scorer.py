@@ -83,6 +83,7 @@ class KernelScorer:
             bool(inputs)
             and all(one.ndim == 2 and len(one) == sizes[n] for n, one in inputs.items())  # noqa: PLR2004
             and points.ndim == weights.ndim == 2  # noqa: PLR2004
+            and weights.size > 0
             and points.shape == (len(weights), sum(one.shape[1] for one in inputs.values()))
             and centre.shape == weights.shape[1:]
             and profile.ndim == 1
