@@ -15,9 +15,9 @@ from understudy import demanded
 from understudy.chosen import Chosen
 from understudy.column import Source
 from understudy.domain import Clique
-from understudy.errors import BadInput, PrivacyRefused
+from understudy.errors import BadInput
 from understudy.knowledge import Independence
-from understudy.mechanisms.api import Mechanism, Model, Revealing
+from understudy.mechanisms.api import Mechanism, Model
 from understudy.mechanisms.catalog import AUTO
 from understudy.mechanisms.parameters import told
 from understudy.model.estimate import needed_bytes
@@ -106,12 +106,6 @@ def plan(  # noqa: PLR0913 - each is a choice of its own, by name
         raise BadInput(msg)
     facts = _bounded(_as_declared(chosen.schema).with_roles(chosen.roles), rows)
     count = rows or facts.rows_bound or USUAL_ROWS
-    if isinstance(chosen.recipe, Revealing) and chosen.recipe.reveals:
-        advice = " ".join(notes.advised(chosen.recipe, chosen.budget.rho, count))
-        msg = (
-            f"A plan tells what a promise costs, and {chosen.recipe.name} would make none. {advice}"
-        )
-        raise PrivacyRefused(msg)
     made = _made_up(count, len(facts.coded))
     if tell is not None:
         tell(f"Rehearsing {chosen.recipe.name} on {made:,} made-up rows")
