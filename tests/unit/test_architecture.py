@@ -124,6 +124,7 @@ def test_rows_are_drawn_by_generators_that_somebody_handed_over():
         "experiments/adult.py",
         "experiments/demo.py",
         *(f"experiments/dpdsyn/{name}.py" for name in ("split", "trial")),
+        *(f"experiments/lk2ss/{name}.py" for name in ("marketing", "nonlinear", "real")),
         "experiments/prism/benchmarks.py",
         "experiments/privci/folds.py",
         *(f"experiments/reps/{name}.py" for name in ("made", "split", "tables")),
@@ -186,6 +187,7 @@ def test_nothing_reaches_for_the_network_or_another_program():
 
 
 DPDSYN = ("aims", "arms", "document", "found", "printed", "split", "trial", "twelve")
+LK2SS = ("aims", "document", "found", "marketing", "nonlinear", "publics", "real")
 PRISM = ("document", "found", "sections", "trial", "whole_adult")
 PRIVCI = ("folds", "found", "measures", "structure", "trial")
 REPS = (
@@ -214,6 +216,7 @@ def test_what_compares_with_rows_is_imported_by_the_command_line_alone():
         "experiments/figures.py",
         "experiments/markdown.py",
         *(f"experiments/dpdsyn/{name}.py" for name in DPDSYN),
+        *(f"experiments/lk2ss/{name}.py" for name in LK2SS),
         *(f"experiments/prism/{name}.py" for name in PRISM),
         *(f"experiments/privci/{name}.py" for name in PRIVCI),
         *(f"experiments/reps/{name}.py" for name in REPS),

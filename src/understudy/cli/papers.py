@@ -41,11 +41,18 @@ def _dpdsyn() -> Reproduce:
     return reproduce
 
 
+def _lk2ss() -> Reproduce:
+    from understudy.experiments.lk2ss.reproduce import reproduce
+
+    return reproduce
+
+
 PAPERS = (
     Paper("prism", "adult and adult_encoded", _prism),
     Paper("privci", "adult, compas, dutch_census, german_credit_kaggle and law_school", _privci),
     Paper("reps", "adult, breast_cancer_wisconsin and german_credit_uci", _reps),
     Paper("dpdsyn", "adult, br2000, liver_patient_lpd and smoking", _dpdsyn),
+    Paper("lk2ss", "california_housing, census_casc, eia, insurance and tarragona", _lk2ss),
 )
 
 

@@ -1,11 +1,11 @@
-"""Figures of results: lines against ε, in pictures that need no page around them."""
+"""Figures of results: lines against ε, or α, in pictures that need no page around them."""
 
 from collections.abc import Mapping, Sequence
 
 from markupsafe import Markup
 
 from understudy.curator.coded_task import Mean
-from understudy.report.frontier import Point, Series, frontier
+from understudy.report.frontier import EPSILON, Axis, Point, Series, frontier
 from understudy.report.svg import drawing, element
 
 Figures = dict[int, tuple[str, str]]
@@ -47,12 +47,12 @@ def alone(picture: Markup) -> str:
     return str(picture).replace("<svg", head, 1).replace(">", f">{_STYLE}", 1) + "\n"
 
 
-def panels(titled: Mapping[str, Sequence[Series]], about: str) -> str:
+def panels(titled: Mapping[str, Sequence[Series]], about: str, axis: Axis = EPSILON) -> str:
     """Small pictures side by side, each with a title and a scale of its own."""
     drawn = []
     for place, (title, series) in enumerate(titled.items()):
         x, y = place % _ACROSS * _WIDTH, place // _ACROSS * (_TITLE + _HEIGHT)
-        inside = frontier(series, [], title)
+        inside = frontier(series, [], title, axis)
         drawn += [
             element("text", title, x=x + 52, y=y + 22),
             element("svg", inside, x=x, y=y + _TITLE, width=_WIDTH, height=_HEIGHT),

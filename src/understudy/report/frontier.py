@@ -1,4 +1,4 @@
-"""Scores against ε: one line for each method, with intervals, and what real rows reach."""
+"""Scores against ε, or another number: a line for each method, and what real rows reach."""
 
 import math
 from collections.abc import Iterator, Sequence
@@ -12,13 +12,14 @@ from understudy.report.svg import drawing, element
 
 _LEFT, _TOP, _WIDTH, _HEIGHT = 52.0, 16.0, 470.0, 270.0
 _LINE = 16.0
+_MARKS = 10
 _HUES = ("one", "two", "three", "four", "five")
 _DASHES = ("", "7 4", "2 4", "10 3 2 3")
 
 
 @dataclass(frozen=True)
 class Point:
-    """A score at one ε."""
+    """A score at one ε, or at one of another axis."""
 
     epsilon: float
     value: float
@@ -37,6 +38,19 @@ class Series:
     def known(self) -> tuple[Point, ...]:
         """Those that have a place."""
         return tuple(point for point in self.points if math.isfinite(point.value))
+
+
+@dataclass(frozen=True)
+class Axis:
+    """What scores stand against."""
+
+    letter: str
+    label: str
+    doubling: bool
+    """Whether doubling is a step, or each one as long as it is."""
+
+
+EPSILON = Axis("ε", "ε (lower is safer)", doubling=True)
 
 
 @dataclass(frozen=True)
@@ -59,32 +73,30 @@ class Doublings:
         return _LEFT + 16 + (_WIDTH - 32) * share
 
 
-def frontier(series: Sequence[Series], rules: Sequence[Rule], about: str) -> Markup:
+def frontier(
+    series: Sequence[Series], rules: Sequence[Rule], about: str, axis: Axis = EPSILON
+) -> Markup:
     """The lines; ε on a scale where doubling is a step."""
     points = [point for one in series for point in one.known]
     ends = [end for point in points for end in (point.low, point.high)] + [r.at for r in rules]
     down = Scale.around(ends, _TOP + _HEIGHT, _TOP)
     epsilons = sorted({point.epsilon for point in points})
-    across = Doublings.of(epsilons)
+    across = Doublings.of(epsilons) if axis.doubling else _even(epsilons)
     drawn = []
     for y, label in down.marks(6):
         drawn.append(element("line", x1=_LEFT, x2=_LEFT + _WIDTH, y1=y, y2=y, class_="axis"))
         drawn.append(element("text", label, x=_LEFT - 6, y=y + 4, text_anchor="end", class_="note"))
+    marks = [(across.place(epsilon), f"{epsilon:g}") for epsilon in epsilons]
+    if isinstance(across, Scale):
+        marks = across.marks(_MARKS)
     drawn += [
-        element(
-            "text",
-            f"{epsilon:g}",
-            x=across.place(epsilon),
-            y=_TOP + _HEIGHT + 18,
-            text_anchor="middle",
-            class_="note",
-        )
-        for epsilon in epsilons
+        element("text", label, x=x, y=_TOP + _HEIGHT + 18, text_anchor="middle", class_="note")
+        for x, label in marks
     ]
     drawn.append(
         element(
             "text",
-            "ε (lower is safer)",
+            axis.label,
             x=_LEFT + _WIDTH / 2,
             y=_TOP + _HEIGHT + 36,
             text_anchor="middle",
@@ -96,16 +108,21 @@ def frontier(series: Sequence[Series], rules: Sequence[Rule], about: str) -> Mar
         drawn.append(element("line", x1=_LEFT, x2=_LEFT + _WIDTH, y1=y, y2=y, class_="rule"))
         drawn.append(element("text", rule.label, x=_LEFT + 4, y=y - 6, class_="note halo"))
     for place, one in enumerate(series):
-        drawn += _line(one, place, len(series), across, down)
+        drawn += _line(one, axis.letter, place, len(series), across, down)
     drawn += _names(series, down)
     return drawing(*drawn, width=_LEFT + _WIDTH + 110, height=_TOP + _HEIGHT + 44, about=about)
 
 
-def _line(
+def _even(numbers: Sequence[float]) -> Scale:
+    return Scale.around(numbers, _LEFT + 16, _LEFT + _WIDTH - 16)
+
+
+def _line(  # noqa: PLR0913, PLR0917 - what there is to say of a line
     one: Series,
+    letter: str,
     place: int,
     of: int,
-    across: Doublings,
+    across: Doublings | Scale,
     down: Scale,
 ) -> Iterator[Markup]:
     """A line with its own hue and dashes, named at its right end; intervals side by side."""
@@ -128,7 +145,7 @@ def _line(
             y2=down.place(point.high),
             class_=f"whisker {hue}",
         )
-        told = f"{one.name}, ε = {point.epsilon:g}: {point.value:.4g}"
+        told = f"{one.name}, {letter} = {point.epsilon:g}: {point.value:.4g}"
         told += f" [{point.low:.4g}, {point.high:.4g}]"
         yield element("circle", element("title", told), cx=x, cy=y, r=4.5, class_=hue)
 

@@ -2,13 +2,14 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Any, ClassVar, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
 from understudy.errors import BadInput
-from understudy.model.kernel_ridge import LEAST_RIDGE, kernel_ridge
+from understudy.model.kernel_ridge import LEAST_RIDGE, kernel_ridge, with_ridge
 from understudy.model.kernels import Gaussian, Kernel, Wendland, squared_distances
 
 Numbers = NDArray[np.float64]
@@ -32,6 +33,10 @@ class Answering:
     """By output, on rows that were left out."""
 
 
+Learner = Callable[[Numbers, Numbers], Callable[[Numbers], Numbers]]
+"""From inputs and outputs to what is said of other inputs."""
+
+
 class Response(Protocol):
     """A way to learn outputs from inputs; inputs come in units of about their range."""
 
@@ -39,6 +44,9 @@ class Response(Protocol):
 
     def taught(self, inputs: Numbers, outputs: Numbers, rng: np.random.Generator) -> Answering:
         """A model of some rows."""
+
+    def settled(self, inputs: Numbers, outputs: Numbers, rng: np.random.Generator) -> Learner:
+        """The same with settings that some rows chose, for other rows."""
 
 
 @dataclass(frozen=True)
@@ -60,9 +68,39 @@ class KernelRidge:
         model = kernel_ridge(inputs, outputs, self.kernel, self.ridges, rng)
         return Answering(model, model.error)
 
+    def settled(self, inputs: Numbers, outputs: Numbers, rng: np.random.Generator) -> Learner:
+        """The same with settings that some rows chose, for other rows."""
+        chosen = kernel_ridge(inputs, outputs, self.kernel, self.ridges, rng)
+        return partial(with_ridge, kernel=chosen.kernel, ridge=chosen.ridge)
+
+
+class _Tried:
+    """The best of several settings, by 5 folds."""
+
+    def taught(self, inputs: Numbers, outputs: Numbers, rng: np.random.Generator) -> Answering:
+        """A model of some rows."""
+        learn, error = self._best(inputs, outputs, rng)
+        return Answering(learn(inputs, outputs), error)
+
+    def settled(self, inputs: Numbers, outputs: Numbers, rng: np.random.Generator) -> Learner:
+        """The same with settings that some rows chose, for other rows."""
+        return self._best(inputs, outputs, rng)[0]
+
+    def _best(
+        self, inputs: Numbers, outputs: Numbers, rng: np.random.Generator
+    ) -> tuple[Learner, Numbers]:
+        some = rng.permutation(len(inputs))[:_SEEN]
+        learners = self._learners(rng)
+        errors = [_left_out(learn, inputs[some], outputs[some]) for learn in learners]
+        best = int(np.argmin([error.sum() for error in errors]))
+        return learners[best], errors[best]
+
+    def _learners(self, rng: np.random.Generator) -> list[Learner]:
+        raise NotImplementedError
+
 
 @dataclass(frozen=True)
-class NadarayaWatson:
+class NadarayaWatson(_Tried):
     """The mean of all outputs, each by how near its row is; the bandwidth by 5 folds."""
 
     bandwidths: tuple[float, ...] = _BANDWIDTHS
@@ -74,18 +112,13 @@ class NadarayaWatson:
             msg = "Bandwidths are numbers above 0, at least one."
             raise BadInput(msg)
 
-    def taught(self, inputs: Numbers, outputs: Numbers, rng: np.random.Generator) -> Answering:
-        """A model of some rows."""
-        some = rng.permutation(len(inputs))[:_SEEN]
-        errors = [
-            _left_out(_local(width), inputs[some], outputs[some]) for width in self.bandwidths
-        ]
-        best = int(np.argmin([error.sum() for error in errors]))
-        return Answering(_local(self.bandwidths[best])(inputs, outputs), errors[best])
+    def _learners(self, rng: np.random.Generator) -> list[Learner]:
+        del rng  # nothing is drawn
+        return [_local(width) for width in self.bandwidths]
 
 
 @dataclass(frozen=True)
-class _Trees:
+class _Trees(_Tried):
     """Decision trees, many of them; their depth by 5 folds."""
 
     depths: tuple[int, ...] = _DEPTHS
@@ -96,16 +129,11 @@ class _Trees:
             msg = "Depths and the number of trees are whole numbers, at least 1."
             raise BadInput(msg)
 
-    def taught(self, inputs: Numbers, outputs: Numbers, rng: np.random.Generator) -> Answering:
-        """A model of some rows."""
-        some = rng.permutation(len(inputs))[:_SEEN]
+    def _learners(self, rng: np.random.Generator) -> list[Learner]:
         seed = int(rng.integers(2**31))
-        learners = [self._learner(depth, seed) for depth in self.depths]
-        errors = [_left_out(learn, inputs[some], outputs[some]) for learn in learners]
-        best = int(np.argmin([error.sum() for error in errors]))
-        return Answering(learners[best](inputs, outputs), errors[best])
+        return [self._learner(depth, seed) for depth in self.depths]
 
-    def _learner(self, depth: int, seed: int) -> "Learner":
+    def _learner(self, depth: int, seed: int) -> Learner:
         def learn(inputs: Numbers, outputs: Numbers) -> Callable[[Numbers], Numbers]:
             grown = [self._tree(depth, seed).fit(inputs, output) for output in outputs.T]
             return lambda rows: np.column_stack([model.predict(rows) for model in grown])
@@ -140,9 +168,6 @@ class AdaBoost(_Trees):
 
         tree = DecisionTreeRegressor(max_depth=depth)
         return AdaBoostRegressor(tree, n_estimators=self.trees, random_state=seed)
-
-
-Learner = Callable[[Numbers, Numbers], Callable[[Numbers], Numbers]]
 
 
 def _local(width: float) -> Learner:
