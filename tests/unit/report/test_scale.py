@@ -1,13 +1,14 @@
 """Scales, and pictures that have one."""
 
 import math
+import re
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from understudy.report.dots import Dot, DotRow, Mark, Rule, dot_plot
-from understudy.report.frontier import Point, Series, frontier
+from understudy.report.frontier import Axis, Point, Series, frontier
 from understudy.report.scale import Scale, labels, ticks
 
 
@@ -59,6 +60,16 @@ def test_what_is_no_number_has_no_place():
     drawn = frontier([Series("a", points)], [], "about")
     assert drawn.count("<circle") == 1
     assert "nan" not in drawn
+
+
+def test_scores_may_stand_against_another_number_from_0_on():
+    points = tuple(Point(at, at, at, at) for at in (0.0, 0.1, 1.0))
+    drawn = frontier([Series("a", points)], [], "about", Axis("α", "the part", doubling=False))
+    assert "the part</text>" in drawn
+    assert "a, α = 0.1: 0.1" in drawn
+    assert "ε" not in drawn
+    places = [float(x) for x in re.findall(r'<circle cx="([\d.]+)"', drawn)]
+    assert places[1] - places[0] == pytest.approx((places[2] - places[0]) / 10, abs=0.02)
 
 
 def test_a_frontier_of_nothing_is_empty():

@@ -140,6 +140,6 @@ def _facts(one: Table) -> str:
             cells.append([column.name, f"{len(column.categories or ())} labels"])
         else:
             low, high = column.bounds
-            cells.append([column.name, f"{low:,} to {high:,}"])
+            cells.append([column.name, f"{low:,.0f} to {high:,.0f}"])
     rows = f"{one.private:,} rows in D, {one.public} in D', {one.test} for the test; {one.alone}"
     return f"### {one.name}\n\n{rows} where there is no D'.\n\n{table(['column', ''], cells)}"

@@ -18,7 +18,11 @@ def pictures(found: Found) -> Figures:
     drawn: Figures = {}
     for about, axis, titled in (
         ("ΔMSE of four public models, and LID, against α", _ALPHA, _traded(found)),
-        ("MSE of #KRR on D* alone against α, by first stage", _ALPHA, _alone(found)),
+        (
+            "MSE of #KRR on D* alone against α (intervals end at a tenth of the mean)",
+            _ALPHA,
+            _alone(found),
+        ),
         ("ΔMSE against the TV norm, where test rows have another law", _TV, _mismatch(found)),
     ):
         kept = {title: series for title, series in titled.items() if series}

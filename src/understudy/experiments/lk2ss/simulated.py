@@ -16,6 +16,8 @@ from understudy.experiments.markdown import shown, table
 
 _SMALL = 5
 """Digits of errors that are a thousandth and less."""
+_MANY = 100
+"""Times as large: no digits after the point."""
 
 
 def traded(found: Found) -> str:
@@ -49,10 +51,12 @@ def stages(found: Found) -> str:
 def moments(found: Found) -> str:
     """Δμ, Δσ and Δc."""
     kinds = {"mean": "Δμ ↓", "variance": "Δσ ↓", "covariance": "Δc ↓"}
-    rows = [
-        [stage, *(shown(found.mean("moments", stage, kind)) for kind in kinds)]
-        for stage in (*STAGES, AGAIN)
-    ]
+    rows = []
+    for stage in (*STAGES, AGAIN):
+        means = [found.mean("moments", stage, kind) for kind in kinds]
+        rows.append(
+            [stage, *(shown(mean, 0 if mean and mean.value > _MANY else 3) for mean in means)]
+        )
     return table(["", *kinds.values()], rows)
 
 
