@@ -48,7 +48,9 @@ def _hypercube() -> tuple[float, float]:
     real = rng.standard_normal((10**6, 20)) + rng.standard_normal((10**6, 1))
     ours = _seconds(lambda: LatinHypercube().made(real, rng))
     # Drawing rows again, with a little noise: the least that any such stage has to do.
-    plain = _seconds(lambda: real[rng.integers(0, len(real), len(real))] + rng.normal(size=real.shape))
+    plain = _seconds(
+        lambda: real[rng.integers(0, len(real), len(real))] + rng.normal(size=real.shape)
+    )
     return ours, plain
 
 
