@@ -15,12 +15,12 @@ from understudy.model.product import ProductModel
 from understudy.privacy.answers import Measurement
 from understudy.privacy.ledger import Ledger
 from understudy.select.label_inputs import kept_inputs
-from understudy.select.labels_told import LabelsTold
+from understudy.select.labels_told import LabelsTold, told_as_classes
 
 INPUTS = "label inputs"
 """What a certificate calls the columns that labels go by."""
 _COUNTING = Fraction(1, 50)
-"""Of what features get: the target's own counts, where none are known."""
+"""Of what features get: the counts of a target's classes, where none are known."""
 
 Teach: TypeAlias = Callable[
     [Ledger, LabelsTold, Sequence[str], Features], ClassLabels | NumberLabels
@@ -62,7 +62,10 @@ def labelled(  # noqa: PLR0913 - the last by name
     # MEASURE and FIT: how common each label is, and the features
     counted = [one for one in known if one.clique == (target,)]
     if not counted:
-        counted += part.measure([(target,)], rho=part.rest() * _COUNTING)
+        # Classes are few and common; a number has many codes, and is counted as any other column.
+        few = told_as_classes(ledger.encoding.cells[target])
+        share = _COUNTING if few else Fraction(1, len(names))
+        counted += part.measure([(target,)], rho=part.rest() * share)
     told = LabelsTold.of(ledger.encoding.cells[target], target, counted)
     model = _features(features, part, known, target, allowed)
     # SELECT: what labels may go by

@@ -15,6 +15,12 @@ _MOST_CLASSES = 8
 """A numeric target with more codes than this is told as a number, not as classes."""
 
 
+def told_as_classes(cells: Cells) -> bool:
+    """Whether a column is told as classes, and not as a number."""
+    many = cells.size - (cells.missing is not None) > _MOST_CLASSES
+    return not (isinstance(cells, NumberCells) and many)
+
+
 @dataclass(frozen=True, eq=False)
 class LabelsTold:
     """Which codes a model tells apart, and the noisy share of each."""
@@ -37,7 +43,7 @@ class LabelsTold:
                 float(a) for a in cells.atoms
             ]
             codes.sort(key=lambda code: values[code])
-        numeric = isinstance(cells, NumberCells) and len(codes) > _MOST_CLASSES
+        numeric = not told_as_classes(cells)
         order = np.array(codes + ([] if cells.missing is None else [cells.missing]))
         return cls(column, order, len(codes), numeric, shares[order])
 

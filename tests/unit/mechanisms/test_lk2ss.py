@@ -154,7 +154,7 @@ def test_the_command_line_makes_a_release_of_a_file(tmp_path, monkeypatch):
 def test_the_papers_controls_are_first_stages(stage):
     release = lid(mechanism=Lk2ss(stage, mode="lid", response=NadarayaWatson()))
     assert release.table.num_rows == ROWS
-    assert release.certificate.public["method"]["parameters"]["first_stage"] == str(stage)
+    assert release.certificate.public["method"]["parameters"]["first_stage"].startswith(stage.name)
 
 
 @pytest.mark.parametrize("keep_labels", [True, False])
@@ -399,7 +399,7 @@ def test_a_plan_tells_which_mode_suits():
 
 
 def test_of_mode_lid_there_is_nothing_to_plan():
-    with pytest.raises(PrivacyRefused, match=r"lk2ss would make none\. Mode lid is not.*mode=dp"):
+    with pytest.raises(BadInput, match="nothing to plan.*mode=dp"):
         plan(SCHEMA, epsilon=1.0, mechanism=Lk2ss(mode="lid"), rows=20_000)
 
 
