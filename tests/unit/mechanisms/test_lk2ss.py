@@ -399,7 +399,7 @@ def test_a_plan_tells_which_mode_suits():
 
 
 def test_of_mode_lid_there_is_nothing_to_plan():
-    with pytest.raises(BadInput, match="nothing to plan.*mode=dp"):
+    with pytest.raises(BadInput, match=r"nothing to plan.*mode=dp"):
         plan(SCHEMA, epsilon=1.0, mechanism=Lk2ss(mode="lid"), rows=20_000)
 
 
