@@ -25,7 +25,11 @@ from understudy.schema_files import read_schema, write_schema
 
 if TYPE_CHECKING:
     from understudy.mechanisms.aim import Aim
+    from understudy.mechanisms.dpdsyn import DpdSyn
     from understudy.mechanisms.independent import IndependentColumns
+    from understudy.mechanisms.kernel_labels import KernelLabelModel
+    from understudy.mechanisms.label_model import LabelModel
+    from understudy.mechanisms.lk2ss import Lk2ss
     from understudy.mechanisms.mst import Mst
     from understudy.mechanisms.mwem import Mwem
     from understudy.mechanisms.prefair import PreFair
@@ -33,31 +37,47 @@ if TYPE_CHECKING:
     from understudy.mechanisms.privbayes import PrivBayes
     from understudy.mechanisms.privci import PrivCI
     from understudy.mechanisms.reps import Reps
+    from understudy.model.kernels import Gaussian, Matern, Wendland
     from understudy.pipeline import synthesize
     from understudy.privacy.certificate import Certificate
     from understudy.privacy.folder import verify
     from understudy.privacy.unit import Person, Record, Replacement
     from understudy.release import Release, load
     from understudy.select.regimes import Causal, Graphical, Predictive
+    from understudy.twostage.first_stages import LatinHypercube
+    from understudy.twostage.hybrid import Hybrid
+    from understudy.twostage.responses import AdaBoost, KernelRidge, NadarayaWatson, RandomForest
 
 __all__ = [
+    "AdaBoost",
     "Aim",
     "Causal",
     "Certificate",
     "Column",
     "Domain",
+    "DpdSyn",
+    "Gaussian",
     "Graphical",
+    "Hybrid",
     "Independence",
     "IndependentColumns",
+    "KernelLabelModel",
+    "KernelRidge",
     "Kind",
+    "LabelModel",
+    "LatinHypercube",
+    "Lk2ss",
+    "Matern",
     "Mst",
     "Mwem",
+    "NadarayaWatson",
     "Person",
     "PreFair",
     "Predictive",
     "Prism",
     "PrivBayes",
     "PrivCI",
+    "RandomForest",
     "Record",
     "Release",
     "Replacement",
@@ -66,6 +86,7 @@ __all__ = [
     "Schema",
     "Source",
     "UnderstudyError",
+    "Wendland",
     "load",
     "read_schema",
     "synthesize",
@@ -75,23 +96,36 @@ __all__ = [
 
 # Loaded when somebody asks, for the libraries behind them take a second.
 _LATER = {
+    "AdaBoost": "understudy.twostage.responses",
     "Aim": "understudy.mechanisms.aim",
     "Causal": "understudy.select.regimes",
     "Certificate": "understudy.privacy.certificate",
+    "DpdSyn": "understudy.mechanisms.dpdsyn",
+    "Gaussian": "understudy.model.kernels",
     "Graphical": "understudy.select.regimes",
+    "Hybrid": "understudy.twostage.hybrid",
     "IndependentColumns": "understudy.mechanisms.independent",
+    "KernelLabelModel": "understudy.mechanisms.kernel_labels",
+    "KernelRidge": "understudy.twostage.responses",
+    "LabelModel": "understudy.mechanisms.label_model",
+    "LatinHypercube": "understudy.twostage.first_stages",
+    "Lk2ss": "understudy.mechanisms.lk2ss",
+    "Matern": "understudy.model.kernels",
     "Mst": "understudy.mechanisms.mst",
     "Mwem": "understudy.mechanisms.mwem",
+    "NadarayaWatson": "understudy.twostage.responses",
     "Person": "understudy.privacy.unit",
     "PreFair": "understudy.mechanisms.prefair",
     "Predictive": "understudy.select.regimes",
     "Prism": "understudy.mechanisms.prism",
     "PrivBayes": "understudy.mechanisms.privbayes",
     "PrivCI": "understudy.mechanisms.privci",
+    "RandomForest": "understudy.twostage.responses",
     "Record": "understudy.privacy.unit",
     "Release": "understudy.release",
     "Replacement": "understudy.privacy.unit",
     "Reps": "understudy.mechanisms.reps",
+    "Wendland": "understudy.model.kernels",
     "load": "understudy.release",
     "synthesize": "understudy.pipeline",
     "verify": "understudy.privacy.folder",
