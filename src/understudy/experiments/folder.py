@@ -3,6 +3,9 @@
 from collections.abc import Sequence
 from pathlib import Path
 
+import pyarrow as pa
+
+from understudy.curator.source import read_rows
 from understudy.errors import BadInput, listed
 
 
@@ -16,3 +19,13 @@ def folder_with(data: Path | None, files: Sequence[str]) -> Path:
         msg = f"{data} lacks {listed(lacking)}: give their folder with --data."
         raise BadInput(msg)
     return data
+
+
+def whole_rows(path: Path, names: Sequence[str]) -> pa.Table:
+    """A table's columns, without rows that lack a cell."""
+    rows = read_rows(str(path))
+    lacking = [name for name in names if name not in rows.column_names]
+    if lacking:
+        msg = f"{path.name} lacks {listed(lacking)}. Is it the paper's table?"
+        raise BadInput(msg)
+    return rows.select(list(names)).drop_null()

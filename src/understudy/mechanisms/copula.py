@@ -13,8 +13,6 @@ from typing import ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from understudy.encode.encoding import Cells
-from understudy.encode.numbers import NumberCells
 from understudy.knowledge import Allowed, anything
 from understudy.model.copula import CopulaModel
 from understudy.model.latin_hypercube import correlation_near
@@ -22,6 +20,7 @@ from understudy.model.product import ProductModel
 from understudy.privacy.answers import Measurement
 from understudy.privacy.ledger import Ledger
 from understudy.privacy.row_maps import NormalScores
+from understudy.select.code_order import ordered_codes
 
 Numbers = NDArray[np.float64]
 _FARTHEST = 3.0
@@ -58,7 +57,7 @@ class Copula:
         (part,) = ledger.split(1 - ties) if ties else (ledger,)
         columns = ProductModel.of(ledger.domain, [*known, *part.measure(single, rho=part.rest())])
         cells = ledger.encoding.cells
-        orders = {name: ordered(cells[name]) for name in names}
+        orders = {name: ordered_codes(cells[name]) for name in names}
         if not ties:
             return CopulaModel(columns, orders, np.eye(len(names)))
         scores = {name: normal_scores(columns.shares[name], orders[name]) for name in names}
@@ -72,15 +71,6 @@ class Copula:
         tied, error = answer.values * factor / width, answer.scale * factor / width
         found[upper] = tied * _believed(tied, error)
         return CopulaModel(columns, orders, correlation_near(found + found.T - np.eye(len(names))))
-
-
-def ordered(cells: Cells) -> NDArray[np.int64]:
-    """A column's codes from the lowest to the highest; a missing value comes last."""
-    codes = [code for code in range(cells.size) if code != cells.missing]
-    if isinstance(cells, NumberCells):
-        values = [(low + high) / 2 for low, high in cells.bins] + [float(a) for a in cells.atoms]
-        codes.sort(key=lambda code: values[code])
-    return np.array(codes + ([] if cells.missing is None else [cells.missing]), np.int64)
 
 
 def ranks(shares: Numbers, order: NDArray[np.int64]) -> Numbers:

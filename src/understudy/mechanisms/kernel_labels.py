@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from understudy.encode.encoding import Cells
 from understudy.encode.numbers import NumberCells
-from understudy.mechanisms.copula import ordered, ranks
+from understudy.mechanisms.copula import ranks
 from understudy.mechanisms.parameters import check_number, check_whole
 from understudy.model.kernel_scorer import KernelScorer
 from understudy.model.kernels import Gaussian, kernel_matrix
@@ -22,6 +22,7 @@ from understudy.model.labels import ClassLabels, NumberLabels
 from understudy.privacy.answers import NoisySum
 from understudy.privacy.ledger import Ledger
 from understudy.privacy.row_maps import InducingFeatures
+from understudy.select.code_order import ordered_codes
 from understudy.select.labels_told import LabelsTold
 
 Numbers = NDArray[np.float64]
@@ -170,7 +171,7 @@ def _places(cells: Cells, drawn: NDArray[np.unsignedinteger]) -> Numbers:
     if not isinstance(cells, NumberCells):
         return np.eye(cells.size) * _APART
     table = np.zeros((cells.size, 1 if cells.missing is None else 2))
-    table[:, 0] = ranks(shares, ordered(cells))
+    table[:, 0] = ranks(shares, ordered_codes(cells))
     if cells.missing is not None:
         table[cells.missing] = (0.5, _APART)
     return table

@@ -10,6 +10,7 @@ from understudy.encode.encoding import Cells
 from understudy.encode.numbers import NumberCells
 from understudy.model.counts import believable_total, combined, fitted
 from understudy.privacy.answers import Measurement
+from understudy.select.code_order import ordered_codes
 
 _MOST_CLASSES = 8
 """A numeric target with more codes than this is told as a number, not as classes."""
@@ -37,15 +38,10 @@ class LabelsTold:
         """What noisy counts say of a column's labels."""
         total = believable_total(counted)
         shares = fitted(*combined(counted), total) / total
-        codes = [code for code in range(cells.size) if code != cells.missing]
-        if isinstance(cells, NumberCells):
-            values = [(low + high) / 2 for low, high in cells.bins] + [
-                float(a) for a in cells.atoms
-            ]
-            codes.sort(key=lambda code: values[code])
+        order = ordered_codes(cells)
+        told = cells.size - (cells.missing is not None)
         numeric = not told_as_classes(cells)
-        order = np.array(codes + ([] if cells.missing is None else [cells.missing]))
-        return cls(column, order, len(codes), numeric, shares[order])
+        return cls(column, order, told, numeric, shares[order])
 
     @property
     def values(self) -> NDArray[np.float64]:

@@ -9,12 +9,13 @@ from scipy.stats import spearmanr
 
 from understudy.column import Column, Kind
 from understudy.encode import Encoding
-from understudy.mechanisms.copula import Copula, normal_scores, ordered, ranks
+from understudy.mechanisms.copula import Copula, normal_scores, ranks
 from understudy.model.copula import CopulaModel
 from understudy.privacy.budget import Budget
 from understudy.privacy.ledger import Ledger
 from understudy.privacy.noise import SeededForTests
 from understudy.schema import Schema
+from understudy.select.code_order import ordered_codes
 
 ROWS = 5000
 
@@ -102,7 +103,7 @@ def test_one_column_is_counted_alone():
 
 def test_numbers_go_by_size_and_missing_values_last():
     cells = Encoding(Schema((real("x", bins=4, atoms=(0.0, 0.6), null=True),))).cells["x"]
-    order = ordered(cells)
+    order = ordered_codes(cells)
     values = [(low + high) / 2 for low, high in cells.bins] + [float(a) for a in cells.atoms]
     assert order[-1] == cells.missing
     assert [values[code] for code in order[:-1]] == sorted(values)

@@ -9,10 +9,9 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from understudy.curator.coded_task import Codes
-from understudy.curator.source import read_rows
 from understudy.encode import Encoding
-from understudy.errors import BadInput, listed
 from understudy.experiments.dpdsyn.tables import TABLES, Table, table_named
+from understudy.experiments.folder import whole_rows
 
 SHARES = (0.8, 0.1)
 """To learn from, and to tune on, which nobody does here; the rest is for the test."""
@@ -49,13 +48,7 @@ def split_of(name: str, seed: int, data: Path) -> Split:
 @lru_cache(maxsize=len(TABLES))
 def rows_of(table: Table, data: Path) -> pa.Table:
     """The table's columns, without rows that lack a cell."""
-    rows = read_rows(str(data / table.file))
-    names = list(table.schema.names)
-    lacking = [name for name in names if name not in rows.column_names]
-    if lacking:
-        msg = f"{table.file} lacks {listed(lacking)}. Is it the paper's table?"
-        raise BadInput(msg)
-    return rows.select(names).drop_null()
+    return whole_rows(data / table.file, table.schema.names)
 
 
 def groups_of(rows: pa.Table) -> NDArray[np.int64]:

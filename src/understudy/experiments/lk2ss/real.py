@@ -13,8 +13,8 @@ import pyarrow as pa
 
 from understudy.curator.disclosure import interval_disclosure
 from understudy.curator.regression_metrics import improvement
-from understudy.curator.source import read_rows
-from understudy.errors import BadInput, listed
+from understudy.errors import BadInput
+from understudy.experiments.folder import whole_rows
 from understudy.experiments.lk2ss.found import Figures, Key
 from understudy.experiments.lk2ss.publics import Rows, errors, models, settled
 from understudy.experiments.lk2ss.tables import TABLES, Table, table_named
@@ -33,13 +33,7 @@ ALPHA, ETA = 0.5, 0.001
 @lru_cache(maxsize=len(TABLES))
 def rows_of(table: Table, data: Path) -> pa.Table:
     """The table's columns, without rows that lack a cell."""
-    rows = read_rows(str(data / table.file))
-    names = list(table.schema.names)
-    lacking = [name for name in names if name not in rows.column_names]
-    if lacking:
-        msg = f"{table.file} lacks {listed(lacking)}. Is it the paper's table?"
-        raise BadInput(msg)
-    rows = rows.select(names).drop_null()
+    rows = whole_rows(data / table.file, table.schema.names)
     if len(rows) < table.used:
         msg = f"{table.file} has {len(rows):,} whole rows; the paper takes {table.used:,}."
         raise BadInput(msg)
