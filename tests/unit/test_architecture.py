@@ -214,6 +214,7 @@ def test_what_compares_with_rows_is_imported_by_the_command_line_alone():
         "experiments/compare/store.py",
         "experiments/compare/summary.py",
         "experiments/figures.py",
+        "experiments/folder.py",
         "experiments/markdown.py",
         *(f"experiments/dpdsyn/{name}.py" for name in DPDSYN),
         *(f"experiments/lk2ss/{name}.py" for name in LK2SS),
