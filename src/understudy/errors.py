@@ -5,6 +5,7 @@
     │   ├── SourceError          the table cannot be opened as described
     │   ├── SchemaError          the public facts contradict themselves or the table
     │   ├── UnknownColumn        a name that the table does not have
+    │   ├── NoiseTooLarge        noise that no number here can hold
     │   ├── MarginalTooLarge     one requested marginal has more cells than the limit
     │   └── ModelTooLarge        marginals that together need more memory than the limit
     ├── CheckFailed              something is not as it was written down; exit code 1
@@ -52,6 +53,10 @@ class UnknownColumn(BadInput):
         super().__init__(
             f"There is no column {name!r}.{hint} The columns are: {listed(self.known)}."
         )
+
+
+class NoiseTooLarge(BadInput):
+    """Noise that no number here can hold, or that is none: by the price of a request alone."""
 
 
 class MarginalTooLarge(BadInput):

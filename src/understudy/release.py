@@ -1,6 +1,7 @@
 """A release: a synthetic table, the certificate of its promise, and the model it was drawn from.
 
-Everything here is made from noisy answers and public facts, so all of it may be published.
+Everything here is made from noisy answers and public facts, so all of it may be published; but for
+a release that is not private, whose certificate says so.
 """
 
 import html
@@ -218,8 +219,11 @@ def load(folder: str | Path) -> Release:
         notes = _notes(content["notes"])
         rows = StoredRows(read_rows(folder, certificate.files, schema))
         model = RowsAlone(schema, rows.table) if alone else _model(content)
-        if model.domain != Encoding(schema).domain:
+        honest = content["format"] == _FORMAT and (content["kind"] == RowsAlone.kind) == alone
+        if not honest or model.domain != Encoding(schema).domain:
             raise ValueError(MODEL)
+        if alone and not certificate.not_private:  # such rows are made of real ones
+            raise ValueError(COLUMNS)
     except (*DEFECTS, OSError, pa.ArrowException):
         msg = f"{folder} holds no release that this version can read."
         raise BadInput(msg) from None

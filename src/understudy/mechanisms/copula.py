@@ -4,20 +4,20 @@ It is LK-2SS's first stage with a promise: a Latin hypercube over noisy laws
 (docs/proofs/two_stages.md).
 """
 
-import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from statistics import NormalDist
 from typing import ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 
+from understudy.errors import NoiseTooLarge
 from understudy.knowledge import Allowed, anything
 from understudy.model.copula import CopulaModel
 from understudy.model.latin_hypercube import correlation_near
 from understudy.model.product import ProductModel
-from understudy.privacy.answers import Measurement
+from understudy.privacy.answers import Measurement, NoisySum
 from understudy.privacy.ledger import Ledger
 from understudy.privacy.row_maps import NormalScores
 from understudy.select.code_order import ordered_codes
@@ -27,8 +27,9 @@ _FARTHEST = 3.0
 """Normal scores beyond this are moved there."""
 _RADIUS = 1.5
 """A row's scores are shortened to so many times √d."""
-_MOST_NOISE = 2.0**12
-"""Beyond, noise cannot be drawn, and nothing would be learned."""
+_DRAWN, _ROUNDS = 20_000, 5
+"""Rows are drawn so often, and so many, to find the correlation: it costs nothing."""
+_CLOSEST = 0.999
 _TIES = 0.5
 """Of the budget, what the correlation gets."""
 
@@ -51,26 +52,55 @@ class Copula:
         """
         names = ledger.domain.names
         single = [(name,) for name in names]
-        noise = _RADIUS**2 * len(names) / math.sqrt(2 * _TIES * ledger.rest() or 1e-300)
-        able = len(names) > 1 and allowed([names]) and noise < _MOST_NOISE
-        ties = _TIES if able else 0.0
+        ties = _TIES if len(names) > 1 and allowed([names]) else 0.0
         (part,) = ledger.split(1 - ties) if ties else (ledger,)
-        columns = ProductModel.of(ledger.domain, [*known, *part.measure(single, rho=part.rest())])
+        counted = [*known, *part.measure(single, rho=part.rest())]
+        columns = ProductModel.of(ledger.domain, counted)
         cells = ledger.encoding.cells
         orders = {name: ordered_codes(cells[name]) for name in names}
+        apart = CopulaModel(columns, orders, np.eye(len(names)))
         if not ties:
-            return CopulaModel(columns, orders, np.eye(len(names)))
+            return apart
         scores = {name: normal_scores(columns.shares[name], orders[name]) for name in names}
         asked = NormalScores(scores, _RADIUS * float(np.sqrt(len(names))))
-        answer = ledger.sum(asked, rho=ledger.rest())
-        factor = asked.radius**2 / columns.total
-        spread = np.array([_spread(columns.shares[name], scores[name]) for name in names])
-        found = np.eye(len(names))
-        upper = np.triu_indices(len(names), 1)
-        width = np.outer(spread, spread)[upper] * _left(len(names), asked.radius)
-        tied, error = answer.values * factor / width, answer.scale * factor / width
-        found[upper] = tied * _believed(tied, error)
-        return CopulaModel(columns, orders, correlation_near(found + found.T - np.eye(len(names))))
+        try:
+            answer = ledger.sum(asked, rho=ledger.rest())
+        except NoiseTooLarge:  # nothing would be learned; what is promised is spent on columns
+            counted += ledger.measure(single, rho=ledger.rest())
+            return replace(apart, columns=ProductModel.of(ledger.domain, counted))
+        return _tied(apart, asked, answer)
+
+
+def _tied(model: CopulaModel, asked: NormalScores, answer: NoisySum) -> CopulaModel:
+    """With the correlation by which rows of the model have the products that were asked for.
+
+    Rows are shortened, codes are coarse, and their scores have means that are not 0: all of that
+    is so for drawn rows as well, which are compared with the answer until they agree with it.
+    """
+    scale = asked.radius**2 / max(model.total, 1.0)
+    apart, upper = _products(model, asked), np.triu_indices(len(model.domain.names), 1)
+    seen, noise = answer.values * scale - apart, answer.scale * scale
+    wished = apart + seen * _believed(seen, noise)
+    spread = [
+        _spread(model.columns.shares[name], np.asarray(z)) for name, z in asked.scores.items()
+    ]
+    width = np.outer(spread, spread)[upper]
+    found = np.zeros(len(width))
+    for _ in range(_ROUNDS):
+        found = np.clip(found + (wished - _products(model, asked)) / width, -_CLOSEST, _CLOSEST)
+        matrix = np.eye(len(spread))
+        matrix[upper] = found
+        model = replace(model, correlation=correlation_near(matrix + np.triu(matrix, 1).T))
+    return model
+
+
+def _products(model: CopulaModel, asked: NormalScores) -> Numbers:
+    """The mean of what a row of the model adds to the sum, in the scores' own units."""
+    drawn = model.sample(_DRAWN, np.random.default_rng(0))
+    rows = np.stack([np.asarray(z)[drawn[name]] for name, z in asked.scores.items()], axis=1)
+    length = np.linalg.norm(rows, axis=1, keepdims=True)
+    rows *= np.minimum(asked.radius / np.maximum(length, 1e-12), 1.0)
+    return np.asarray((rows.T @ rows / len(rows))[np.triu_indices(rows.shape[1], 1)])
 
 
 def ranks(shares: Numbers, order: NDArray[np.int64]) -> Numbers:
@@ -94,15 +124,7 @@ def _spread(shares: Numbers, scores: Numbers) -> float:
     return float(np.sqrt(variance)) if variance > 1e-6 else 1.0  # noqa: PLR2004 - as good as 0
 
 
-def _left(columns: int, radius: float) -> float:
-    """Of the squares of normal scores, the part that is left where rows are shortened."""
-    length = np.linspace(0.0, math.sqrt(columns) + 8.0, 2**12)[1:]
-    law = (columns - 1) * np.log(length) - length**2 / 2
-    weights = np.exp(law - law.max())
-    return float(weights @ np.minimum(length, radius) ** 2 / (weights @ length**2))
-
-
-def _believed(tied: Numbers, noise: Numbers) -> float:
-    """Of noisy correlations, the part that is not noise, by how large they are altogether."""
-    seen = float((tied**2).sum())
-    return max(0.0, 1 - float((noise**2).sum()) / seen) if seen else 0.0
+def _believed(seen: Numbers, noise: float) -> float:
+    """Of noisy numbers, the part that is not noise, by how large they are altogether."""
+    whole = float((seen**2).sum())
+    return max(0.0, 1 - noise**2 * len(seen) / whole) if whole else 0.0

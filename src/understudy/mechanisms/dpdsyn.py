@@ -13,11 +13,16 @@ from typing import ClassVar
 
 import numpy as np
 
-from understudy.errors import BadInput
 from understudy.knowledge import Allowed, anything
 from understudy.mechanisms.api import Choosy, Constrained, Mechanism, Model
 from understudy.mechanisms.label_model import Label, LabelModel
-from understudy.mechanisms.labelling import check_split, check_target, labelled, left_out
+from understudy.mechanisms.labelling import (
+    check_features,
+    check_split,
+    check_target,
+    labelled,
+    left_out,
+)
 from understudy.mechanisms.parameters import check_number
 from understudy.model.labelled import Features, LabelledModel
 from understudy.model.labels import ClassLabels, NumberLabels
@@ -68,9 +73,7 @@ class DpdSyn:
         stated: object = self.label_model
         if not isinstance(stated, LabelModel):
             object.__setattr__(self, "label_model", LabelModel(Label.of(stated)))
-        if self.features is not None and not hasattr(self.features, "fit"):
-            msg = "features takes a method as a value, such as Mst(), or nothing."
-            raise BadInput(msg)
+        check_features("features", self.features)
 
     def check(self, names: Sequence[str], target: str | None) -> None:
         """Refuse a table without a column to predict, or with nothing to predict it from."""

@@ -3,6 +3,7 @@
 docs/proofs/two_stages.md.
 """
 
+import contextlib
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -13,6 +14,7 @@ from numpy.typing import NDArray
 
 from understudy.encode.encoding import Cells
 from understudy.encode.numbers import NumberCells
+from understudy.errors import BadInput, NoiseTooLarge
 from understudy.mechanisms.copula import ranks
 from understudy.mechanisms.parameters import check_number, check_whole
 from understudy.model.kernel_scorer import KernelScorer
@@ -29,13 +31,16 @@ Numbers = NDArray[np.float64]
 _DRAWN = 20_000
 _LEAST_SPREAD = 0.01
 """Of a number's variance, what a model never explains."""
-_MOST_NOISE = 2**12
-"""Beyond, noise cannot be drawn, and nothing would be learned."""
 _JITTER = 1e-4
 _PROFILE = 512
 _MOST_POINTS, _FEWEST_POINTS = 256, 8
+_LONGEST = 100.0
 _APART = math.sqrt(0.5)
 """A label's own coordinate: two labels are as far apart as the ends of a number."""
+_AXES = 32
+"""More labels than this share axes."""
+_FARTHEST = 2.0
+"""Squared: two labels that share axes are no farther apart, nor are any two numbers."""
 
 
 @dataclass(frozen=True)
@@ -50,6 +55,9 @@ class KernelLabelModel:
     def __post_init__(self) -> None:
         check_whole("points", self.points, least=0)
         check_number("length", self.length, least=1e-3)
+        if self.length > _LONGEST:
+            msg = f"length is {self.length}; give a number up to {_LONGEST:g}."
+            raise BadInput(msg)
 
     def count(self, rows: float, rho: Fraction) -> int:
         """How many points suit so many rows and so much budget."""
@@ -69,14 +77,18 @@ class KernelLabelModel:
             name: _places(ledger.encoding.cells[name], drawn[name]) for name in kept or others[:1]
         }
         lesson = _Lesson.of(told)
-        worth = 2 * ledger.rest() * _MOST_NOISE**2 > 3  # noqa: PLR2004 - of one row, squared
-        if not kept or told.told < 2 or not worth:  # noqa: PLR2004 - two labels
-            if ledger.rest():
-                ledger.measure([(told.column,)], rho=ledger.rest())
+        # Of rows without a target nothing is learned.
+        rows = features.total * float(np.clip(told.shares[: told.told].sum(), 0.0, 1.0))
+        asked = self._asked(ledger, told, places, lesson, drawn, rows)
+        answer = None
+        if kept and told.told > 1:
+            with contextlib.suppress(NoiseTooLarge):
+                answer = ledger.sum(asked, rho=ledger.rest())
+        if answer is None:
+            # Not needed; but what is promised for a release is spent on it.
+            ledger.measure([(told.column,)], rho=ledger.rest())
             return lesson.labels(told, self._idle(places, lesson), drawn, rng, 0.0)
-        asked = self._asked(ledger, told, places, lesson, drawn, features.total)
-        answer = ledger.sum(asked, rho=ledger.rest())
-        weights, explained = _solved(asked, answer, features.total)
+        weights, explained = _solved(asked, answer, rows)
         scorer = KernelScorer(
             {name: np.asarray(table) for name, table in places.items()},
             np.asarray(asked.points),
@@ -98,15 +110,13 @@ class KernelLabelModel:
         rows: float,
     ) -> InducingFeatures:
         count = self.count(max(rows, 1.0), ledger.rest())
-        spots = np.concatenate([table[drawn[name]] for name, table in places.items()], axis=1)
-        points = np.unique(spots[: 4 * count], axis=0)
+        some = slice(0, 4 * count)
+        spots = [table[drawn[name][some]] for name, table in places.items()]
+        points = np.unique(np.concatenate(spots, axis=1), axis=0)
         points = points[np.random.default_rng(1).permutation(len(points))[:count]]
         kernel = Gaussian(self.length * math.sqrt(len(places)))
         matrix = kernel_matrix(kernel, points, points) + _JITTER * np.eye(len(points))
-        farthest = float(
-            sum(np.ptp(table, axis=0) @ np.ptp(table, axis=0) for table in places.values())
-        )
-        step = max(farthest, 1e-3) / (_PROFILE - 1)
+        step = _FARTHEST * len(places) / (_PROFILE - 1)
         profile = kernel.at(np.asarray(step * np.arange(_PROFILE), np.float64), points.shape[1])
         whitening = np.linalg.inv(np.linalg.cholesky(matrix))
         return InducingFeatures(
@@ -169,7 +179,11 @@ def _places(cells: Cells, drawn: NDArray[np.unsignedinteger]) -> Numbers:
     """Where each code lies: numbers by rank, which no outlier stretches; labels by themselves."""
     shares = np.bincount(drawn, minlength=cells.size) / max(len(drawn), 1)
     if not isinstance(cells, NumberCells):
-        return np.eye(cells.size) * _APART
+        if cells.size <= _AXES:
+            return np.eye(cells.size) * _APART
+        # Directions at random are nearly at right angles.
+        axes = np.random.default_rng(2).normal(size=(cells.size, _AXES))
+        return np.asarray(axes / np.linalg.norm(axes, axis=1, keepdims=True) * _APART)
     table = np.zeros((cells.size, 1 if cells.missing is None else 2))
     table[:, 0] = ranks(shares, ordered_codes(cells))
     if cells.missing is not None:
@@ -199,5 +213,7 @@ def _solved(asked: InducingFeatures, answer: NoisySum, rows: float) -> tuple[Num
     agreed = max(float((turned * slopes).sum()) - pretended, 0.0)
     varied = float((held[:, None] * slopes**2).sum())
     part = min(agreed / varied, 1.0) if varied > 0 else 0.0
-    explained = part * (2 * agreed - part * varied) / max(rows, 1.0)
-    return vectors @ slopes * part, max(explained, 0.0)
+    # No more than there is: Σ‖y‖², noisy as well.
+    most = max(float(answer.values[-1]), 0.0)
+    explained = min(max(part * (2 * agreed - part * varied), 0.0), most) / max(rows, 1.0)
+    return vectors @ slopes * part, explained

@@ -37,6 +37,17 @@ def check_target(name: str, names: Sequence[str], target: str | None) -> None:
         raise UnknownColumn(target, names)
 
 
+def check_features(name: str, method: object) -> None:
+    """Refuse what is no method, or one that labels rows itself: one model of labels is enough."""
+    if method is not None and not hasattr(method, "fit"):
+        msg = f"{name} takes a method as a value, such as Mst(), or nothing."
+        raise BadInput(msg)
+    if hasattr(method, "split"):
+        own = getattr(method, "name", "")
+        msg = f"{name} takes a method for columns, such as Mst(); {own} labels rows itself."
+        raise BadInput(msg)
+
+
 def check_split(split: float) -> None:
     """Refuse a split that leaves nothing for one of the two."""
     if not 0 < split < 1:
@@ -80,6 +91,9 @@ def labelled(  # noqa: PLR0913 - the last by name
 
 def left_out(model: LabelledModel, target: str | None) -> list[str]:
     """Which columns labels do not go by, in a sentence."""
+    if model.labels.scorer.idle:
+        why = "noise left nothing to learn, or the stated independences allow none"
+        return [f"Labels of {target} do not go by any other column: {why}."]
     columns = [name for name in model.domain.names if name != target]
     missing = [name for name in columns if name not in model.inputs]
     why = "the stated independences would not hold"

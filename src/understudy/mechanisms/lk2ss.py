@@ -7,7 +7,7 @@ docs/proofs/two_stages.md.
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import MISSING, dataclass, field, fields
 from enum import StrEnum
 from fractions import Fraction
 from typing import ClassVar, cast
@@ -19,7 +19,13 @@ from understudy.knowledge import Allowed, anything
 from understudy.mechanisms.api import Choosy, Constrained, Mechanism, Model
 from understudy.mechanisms.copula import Copula
 from understudy.mechanisms.kernel_labels import KernelLabelModel
-from understudy.mechanisms.labelling import check_split, check_target, labelled, left_out
+from understudy.mechanisms.labelling import (
+    check_features,
+    check_split,
+    check_target,
+    labelled,
+    left_out,
+)
 from understudy.mechanisms.parameters import check_number
 from understudy.model.labelled import LabelledModel
 from understudy.privacy.answers import Measurement
@@ -40,6 +46,7 @@ from understudy.twostage.rows_alone import LID, RowsAlone
 
 Stage = Mechanism | FirstStage
 _SPLIT = 0.5
+_PARTS = {"hybrid": " (alpha, lid, eta, matching)", "kernel_labels": " (points, length)"}
 _FEW = 5000
 """With fewer rows, a private regression learns little at usual epsilons."""
 
@@ -115,8 +122,13 @@ class Lk2ss:
             msg = f"response takes a model as a value, such as KernelRidge(), or {listed(Answer)}."
             raise BadInput(msg)
         stage = self.first_stage
-        if not (stage is None or hasattr(stage, "fit") or hasattr(stage, "made")):
-            msg = "first_stage takes a method as a value, such as Mst() or LatinHypercube()."
+        if not hasattr(stage, "made"):
+            check_features("first_stage", stage)
+        wrong = [name for name in self.idle if getattr(self, name) != _usual(name)]
+        if wrong:
+            other = Mode.DP if self.reveals else Mode.LID
+            wrong = [f"{name}{_PARTS.get(name, '')}" for name in wrong]
+            msg = f"{listed(wrong)}: only mode={other} has a use for that, and this is {self.mode}."
             raise BadInput(msg)
         if (
             self.mode is Mode.DP
@@ -130,6 +142,13 @@ class Lk2ss:
             raise BadInput(msg)
         check_number("split", self.split, least=0)
         check_split(self.split)
+
+    @property
+    def idle(self) -> tuple[str, ...]:
+        """The parameters that the mode has no use for."""
+        if self.reveals:
+            return "kernel_labels", "split"
+        return "hybrid", "response", "residual", "keep_labels"
 
     @property
     def reveals(self) -> bool:
@@ -198,6 +217,11 @@ _REASON = (
 )
 
 
+def _usual(name: str) -> object:
+    (usual,) = (f for f in fields(Lk2ss) if f.name == name)
+    return usual.default if usual.default_factory is MISSING else usual.default_factory()
+
+
 def _too_few(rows: float) -> str:
     return (
         f"With about {max(rows, 0):,.0f} rows, targets are learned from little but noise; from "
@@ -256,6 +280,8 @@ def _rows(
     note = (
         "These rows are made of real ones, and may give people away. Rows with a number within "
         f"{method.hybrid.eta:g} of its range of the real one (LID), at alpha={made.alpha:.3f}: "
-        f"{each}. That is measured, and no promise."
+        f"{each or 'none'}. That is measured, and no promise."
     )
+    if made.copied:
+        note += f" Copied as they are: {listed(made.copied)}."
     return RowsAlone(facts_of(made.table, ledger.schema), made.table, note)

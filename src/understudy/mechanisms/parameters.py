@@ -10,7 +10,9 @@ from understudy.errors import BadInput
 
 def told(mechanism: Any) -> dict[str, int | float | bool | str]:  # noqa: ANN401 - a dataclass
     """The parameters as plain data, for a certificate and for people; none that says nothing."""
-    plain = {field.name: _plain(getattr(mechanism, field.name)) for field in fields(mechanism)}
+    idle = getattr(mechanism, "idle", ())
+    names = [field.name for field in fields(mechanism) if field.name not in idle]
+    plain = {name: _plain(getattr(mechanism, name)) for name in names}
     return {name: value for name, value in plain.items() if value != ""}
 
 

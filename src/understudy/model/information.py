@@ -100,6 +100,8 @@ def cliques_of(model: object) -> list[Clique]:
         return [(*step.given, *step.new) for step in model.steps]
     if isinstance(model, CopulaModel):
         return [model.domain.names] if model.tied else []
+    if isinstance(model, LabelledModel):
+        return [*cliques_of(model.features), (model.target, *model.labels.scorer.inputs)]
     graphical = _graphical(model)
     return [] if graphical is None else [factor.clique for factor in graphical.factors]
 

@@ -20,7 +20,7 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from understudy.errors import BadInput
+from understudy.errors import BadInput, NoiseTooLarge
 
 MOST_OPENDP_CELLS = 10**5
 LARGEST_SCALE = 2.0**44
@@ -163,7 +163,7 @@ def check_scale(scale: float) -> None:
             f"Noise of scale {scale:.3g} cannot be drawn: scales lie between "
             f"{SMALLEST_SCALE:.0e} and {LARGEST_SCALE:.0e}. Spend more, or less, on the request."
         )
-        raise BadInput(msg)
+        raise NoiseTooLarge(msg)
 
 
 def check_choice(scale: float) -> None:

@@ -24,6 +24,7 @@ from understudy.privacy.whole import Whole
 Codes = Mapping[str, NDArray[np.unsignedinteger]]
 """The codes of some rows, by column."""
 
+_MOST_COORDINATES = 2**16
 _PROFILE_STEPS = 2.0**-40, 2.0**40
 ROWS_AT_ONCE = 2**13
 """So many rows, with weights up to 1024, add up exactly in doubles."""
@@ -262,6 +263,9 @@ class InducingFeatures:
         check_table(self.target_column, np.where(untold, 0.0, self.target), domain, several=True)
         points, whitening = np.asarray(self.points), np.asarray(self.whitening)
         long = sum(1 if np.ndim(one) == 1 else np.shape(one)[1] for one in self.places.values())
+        if long > _MOST_COORDINATES:
+            msg = f"Places have {long:,} coordinates; at most {_MOST_COORDINATES:,} are exact."
+            raise BadInput(msg)
         if points.ndim != 2 or points.shape[1] != long or not len(points):  # noqa: PLR2004
             msg = f"The points have the shape {points.shape}; one row each, {long} long."
             raise BadInput(msg)

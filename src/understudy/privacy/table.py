@@ -170,8 +170,8 @@ class PrivateTable:
         """The rows themselves, as they are."""
         self._opened()  # attaches the reader that gets through the file
         rows = self._rows
-        wanted = {c.name: rows.columns[c.name] for c in self.schema.coded}
-        return whole(rows.table.select(**wanted), ROWS_PER_BLOCK)
+        wanted = [rows.table[rows.columns[c.name]].name(c.name) for c in self.schema.coded]
+        return whole(rows.table.select(wanted), ROWS_PER_BLOCK)
 
     def __repr__(self) -> str:
         columns = ", ".join(f"{column.name}: {column.kind}" for column in self.schema)

@@ -65,13 +65,15 @@ class TwoStages:
             name: measured(telling[:, [k]], inputs[:, [k]] / ranges[k], 0.0, self.eta)
             for k, name in enumerate(names)
         }
-        told[INPUTS] = measured(telling, inputs / ranges, 0.0, self.eta)
+        if names:
+            told[INPUTS] = measured(telling, inputs / ranges, 0.0, self.eta)
         # STAGE 2: answers
         if target is not None:
             new = self._answered(frame, new, target, (names, labels), rng)
             if target in frame.numbers:
                 told[OUTPUT] = self._told_output(frame.numbers[target], new.numbers[target])
-        return Made(table_of(new, rows.column_names), alpha, told)
+        copied = tuple(name for name in labels if name not in drawn)
+        return Made(table_of(new, rows.column_names), alpha, told, copied)
 
     @property
     def eta(self) -> float:
@@ -107,19 +109,19 @@ class TwoStages:
         model = self.response.taught(seen[known], outputs[known], rng)
         answers = model.answers(asked)
         if numeric:
-            error = np.sqrt(model.error) if self.residual else np.zeros(1)
+            error = np.sqrt(np.maximum(model.error, 0.0)) if self.residual else np.zeros(1)
             drawn = answers[:, 0] + rng.normal(0.0, 1.0, len(answers)) * error[0]
             return replace(new, numbers=dict(new.numbers) | {target: drawn})
         chances = np.maximum(answers, 1e-9)
         chances /= chances.sum(axis=1, keepdims=True)
         place = (chances.cumsum(axis=1) < rng.random((len(chances), 1))).sum(axis=1)
-        classes = np.array(known_labels(real.labels[target]), object)
+        classes = np.array(real.common_labels(target), object)
         labelled = classes[np.minimum(place, len(classes) - 1)]
         return replace(new, labels=dict(new.labels) | {target: labelled})
 
     def _told_output(self, real: Numbers, made: Numbers) -> float:
         known = np.isfinite(real) & np.isfinite(made)
-        if not known.any():
+        if not known.any() or not np.ptp(real[known]):  # a number that all share tells nothing
             return 0.0
         width = _ranges(real[known][:, None])
         return measured(real[known][:, None] / width, made[known][:, None] / width, 0.0, self.eta)
@@ -137,6 +139,8 @@ class Made:
     """How much of a real row is in the one that was made of it."""
     told: Mapping[str, float]
     """LID: by column, of all inputs, and of the target."""
+    copied: tuple[str, ...] = ()
+    """Columns of labels that are those of the real rows."""
 
 
 def _ranges(real: Numbers) -> Numbers:

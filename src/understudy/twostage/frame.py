@@ -1,6 +1,7 @@
 """Rows as numbers and labels, and numbers and labels as rows."""
 
 import contextlib
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
@@ -13,6 +14,10 @@ from understudy.column import Column, Kind, Source
 from understudy.schema import Schema
 
 Numbers = NDArray[np.float64]
+_LARGEST = 1e150
+"""Numbers beyond, whose squares overflow, count as missing."""
+_MOST_LABELS = 100
+"""A model sees so many labels of a column, the most common ones."""
 _BINS = 32
 """Of a number, in the pages of a release."""
 
@@ -57,9 +62,14 @@ class Frame:
         """By row: for each label of each column, here or elsewhere, whether it is there."""
         parts = [np.zeros((self.rows, 0))]
         for name in names:
-            column, known = self.labels[name], known_labels((like or self).labels[name])
+            column, known = self.labels[name], (like or self).common_labels(name)
             parts += [(column == label)[:, None] * 1.0 for label in known]
         return np.concatenate(parts, axis=1)
+
+    def common_labels(self, name: str) -> list[str]:
+        """The labels of a column that a model sees, in order."""
+        common = Counter(label for label in self.labels[name] if label is not None)
+        return sorted(label for label, _ in common.most_common(_MOST_LABELS))
 
 
 def known_labels(column: NDArray[np.object_]) -> list[str]:
@@ -125,7 +135,7 @@ def _numbers(values: pa.Array, column: Column) -> Numbers | None:
 
 def _finite(values: pa.Array) -> Numbers:
     found = np.asarray(values.to_numpy(zero_copy_only=False), np.float64)
-    return np.where(np.isfinite(found), found, np.nan)
+    return np.where(np.abs(found) <= _LARGEST, found, np.nan)
 
 
 def _number(text: str | None) -> float | None:

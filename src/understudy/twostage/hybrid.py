@@ -104,7 +104,7 @@ def lemma_6_alpha(lid: float, eta: float, columns: int, width: float = 1.0) -> f
     0.882
     """
     each = 1 - (1 - lid) ** (1 / columns)
-    if 2 * eta / width > each:
+    if not each or 2 * eta / width > each:
         least = lemma_6(0.0, eta, columns, width)
         msg = f"No alpha gives a LID of {lid:.2%}: the least is {least:.2%}, at alpha=0."
         raise BadInput(msg)

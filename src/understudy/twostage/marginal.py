@@ -5,6 +5,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from understudy.errors import BadInput
+
 Numbers = NDArray[np.float64]
 _EXACT = 10**4
 """Of more values, equally likely quantiles stand for all of them."""
@@ -37,6 +39,9 @@ class Smoothed:
         """Of some values; the bandwidth goes by a rule, or is the best of some by 5 folds."""
         from scipy.special import ndtr  # noqa: PLC0415 - takes long to load
 
+        if not all(0 < width < np.inf for width in bandwidths):
+            msg = "Bandwidths are numbers above 0."
+            raise BadInput(msg)
         values = np.sort(values)
         low, high = values[0], values[-1]
         if low == high:

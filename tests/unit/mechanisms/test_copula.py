@@ -116,3 +116,31 @@ def test_scores_are_those_of_a_normal_law():
     far = normal_scores(np.array([1e-9, 1.0, 1e-9]), np.arange(3))
     np.testing.assert_allclose(far, [-3, 0, 3], atol=1e-6)
     assert np.isfinite(normal_scores(np.zeros(3), np.arange(3))).all()
+
+
+@pytest.mark.parametrize(("columns", "truth"), [(2, 0.8), (2, 0.95), (6, 0.5), (6, -0.15)])
+def test_normal_columns_correlate_as_they_did_though_rows_are_shortened(columns, truth):
+    rows = 40_000
+    matrix = np.full((columns, columns), truth) + (1 - truth) * np.eye(columns)
+    drawn = np.random.default_rng(3).multivariate_normal(np.zeros(columns), matrix, rows)
+    names = [f"x{k}" for k in range(columns)]
+    schema = Schema(tuple(real(name, bounds=(-5, 5), bins=64) for name in names))
+    data = pa.table({name: drawn[:, k] for k, name in enumerate(names)})
+    with opened(data, schema, epsilon=8.0) as ledger:
+        model = Copula().fit(ledger)
+    made = Encoding(schema).decode(
+        model.sample(rows, np.random.default_rng(0)), np.random.default_rng(1)
+    )
+    found = np.corrcoef([made[name].to_numpy() for name in names])
+    assert np.abs(found - matrix).max() < 0.03
+
+
+def test_columns_of_two_values_are_tied_as_they_were():
+    rng = np.random.default_rng(0)
+    a = rng.integers(0, 2, 20_000)
+    b = np.where(rng.random(20_000) < 0.8, a, 1 - a)
+    both = [Column(name=name, kind=Kind.BOOLEAN, null=False) for name in ("a", "b")]
+    data = pa.table({"a": a.astype(bool), "b": b.astype(bool)})
+    with opened(data, Schema(tuple(both)), epsilon=8.0) as ledger:
+        drawn = Copula().fit(ledger).sample(20_000, rng)
+    assert (drawn["a"] == drawn["b"]).mean() == pytest.approx(0.8, abs=0.02)

@@ -20,6 +20,7 @@ from understudy.mechanisms.kernel_labels import KernelLabelModel
 from understudy.mechanisms.labelling import INPUTS
 from understudy.mechanisms.lk2ss import LID, Answer, Lk2ss, Mode
 from understudy.mechanisms.mst import Mst
+from understudy.mechanisms.prism import Prism
 from understudy.model.information import model_information
 from understudy.model.labelled import LabelledModel
 from understudy.model.labels import ClassLabels, NumberLabels
@@ -441,8 +442,80 @@ def test_a_target_is_needed(mode):
 
 def test_the_inputs_method_is_checked_too():
     with pytest.raises(BadInput, match="--target"):
-        Lk2ss(DpdSyn()).check(["u"], None)
+        Lk2ss(Prism()).check(["u"], None)
     Lk2ss(Copula()).check(["u", "y"], "y")
+
+
+@pytest.mark.parametrize(
+    "make",
+    [
+        lambda: Lk2ss(DpdSyn()),
+        lambda: Lk2ss(Lk2ss()),
+        lambda: DpdSyn(features=Lk2ss()),
+        lambda: DpdSyn(features=Lk2ss(mode="lid")),
+    ],
+)
+def test_a_method_that_labels_rows_gives_no_features(make):
+    with pytest.raises(BadInput, match="labels rows itself"):
+        make()
+
+
+@pytest.mark.parametrize(
+    ("parameters", "message"),
+    [
+        ({"hybrid": Hybrid(alpha=0.9)}, r"hybrid \(alpha, lid, eta, matching\): only mode=lid"),
+        ({"response": "adaboost", "residual": True}, "response, residual: only mode=lid"),
+        ({"split": 0.3, "mode": "lid"}, "split: only mode=dp"),
+    ],
+)
+def test_what_the_mode_has_no_use_for_is_refused(parameters, message):
+    with pytest.raises(BadInput, match=message):
+        Lk2ss(**parameters)
+
+
+def test_a_certificate_lists_what_the_mode_uses():
+    release = synthesize(table(), epsilon=1.0, schema=SCHEMA, mechanism=Lk2ss())
+    assert {*release.certificate.public["method"]["parameters"]} == {
+        *("kernel_labels", "mode", "split")
+    }
+
+
+def test_missing_targets_do_not_make_the_others_noisier():
+    rows = 20_000
+    data = table(rows)
+    some = np.where(np.random.default_rng(5).random(rows) < 0.5, np.nan, data["y"].to_numpy())
+    schema = Schema((real("y", -2, 4, Role.TARGET, null=True), *SCHEMA.columns[1:]))
+    spread = []
+    for target in (data["y"].to_numpy(), some):
+        taken = data.set_column(0, "y", pa.array(target, from_pandas=True))
+        made = synthesize(taken, epsilon=8.0, schema=schema, mechanism=Lk2ss(), rows=10)
+        spread.append(made.model.labels.spread)
+    assert spread[1] < 1.5 * spread[0]
+
+
+def test_labels_that_are_copied_are_named_in_the_notes():
+    release = lid()
+    assert any("Copied as they are: town" in note for note in release.notes)
+    drawn = lid(mechanism=Lk2ss(mode="lid", keep_labels=False))
+    assert not any("Copied" in note for note in drawn.notes)
+
+
+def test_odd_names_and_huge_numbers_are_absorbed():
+    u = np.linspace(0, 1, 60)
+    odd = pa.table({"self": u, "big": np.where(u > 0.9, 1e308, u), "y": np.sin(3 * u)})
+    release = lid(odd)
+    assert np.isfinite(release.table["y"].to_numpy()).all()
+    assert release.table["big"].null_count == (u > 0.9).sum()
+
+
+def test_a_unit_too_large_for_noise_is_absorbed():
+    data = table().append_column("who", pa.array(np.arange(ROWS)))
+    who = Column(name="who", kind=Kind.INTEGER, role=Role.ID)
+    schema = Schema((*SCHEMA.columns, who), rows_bound=10**5)
+    release = synthesize(
+        data, epsilon=0.01, schema=schema, mechanism=Lk2ss(), unit="person:who:1000", rows=5
+    )
+    assert not release.certificate.not_private
 
 
 def test_more_points_suit_more_rows_and_a_larger_budget():
