@@ -3,7 +3,6 @@
 docs/proofs/two_stages.md.
 """
 
-import contextlib
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -80,10 +79,7 @@ class KernelLabelModel:
         # Of rows without a target nothing is learned.
         rows = features.total * float(np.clip(told.shares[: told.told].sum(), 0.0, 1.0))
         asked = self._asked(ledger, told, places, lesson, drawn, rows)
-        answer = None
-        if kept and told.told > 1:
-            with contextlib.suppress(NoiseTooLarge):
-                answer = ledger.sum(asked, rho=ledger.rest())
+        answer = _answer(ledger, asked) if kept and told.told > 1 else None
         if answer is None:
             # Not needed; but what is promised for a release is spent on it.
             ledger.measure([(told.column,)], rho=ledger.rest())
@@ -189,6 +185,14 @@ def _places(cells: Cells, drawn: NDArray[np.unsignedinteger]) -> Numbers:
     if cells.missing is not None:
         table[cells.missing] = (0.5, _APART)
     return table
+
+
+def _answer(ledger: Ledger, asked: InducingFeatures) -> NoisySum | None:
+    """The sum; None where its noise would be more than numbers hold, by its price alone."""
+    try:
+        return ledger.sum(asked, rho=ledger.rest())
+    except NoiseTooLarge:
+        return None
 
 
 def _solved(asked: InducingFeatures, answer: NoisySum, rows: float) -> tuple[Numbers, float]:
