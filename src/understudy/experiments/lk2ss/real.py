@@ -131,13 +131,12 @@ class _Judge:
         self.test = rest.part(places[table.public : table.public + table.test])
         self.alone = rest.part(places[-table.alone :])
         self.responses = models(Wendland(), table.ridges)
-        self.learners = settled(self.responses, self.own, rng)
-        self.before = errors(self.learners, self.own, self.test)
+        self.before = self._errors(self.own, self.test)
 
     def judged(self, way: str, made: Rows) -> dict[Key, float]:
         """ΔMSE for who has rows, and the error for who has none."""
         name, found = self.table.name, {}
-        after = errors(self.learners, self.own + made, self.test)
+        after = self._errors(self.own + made, self.test)
         for model, error in after.items():
             found["gone", name, way, model] = improvement(self.before[model], error)
         return found | self._alone(way, made)
@@ -150,5 +149,9 @@ class _Judge:
         return found
 
     def _alone(self, way: str, rows: Rows) -> dict[Key, float]:
-        told = errors(settled(self.responses, rows, self.rng), rows, self.alone)
+        told = self._errors(rows, self.alone)
         return {("alone", self.table.name, way, model): error for model, error in told.items()}
+
+    def _errors(self, rows: Rows, test: Rows) -> dict[str, float]:
+        """By model, its settings chosen on the rows that it learns from."""
+        return errors(settled(self.responses, rows, self.rng), rows, test)
