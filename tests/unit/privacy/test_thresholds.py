@@ -1475,7 +1475,7 @@ def unread(monkeypatch):
         raise AssertionError
 
     monkeypatch.setattr(EmbeddedEngine, "batches", fail)
-    monkeypatch.setattr(table_module, "execute", fail)
+    monkeypatch.setattr(table_module, "whole", fail)
     monkeypatch.setattr(table_module, "batches", fail)
 
 

@@ -166,6 +166,8 @@ def test_the_canary_is_as_far_away_as_is_claimed(name):
     # How far from independent counts are moves by nearly 2, and no pair of tables by all of it; a
     # distance from noisy counts, a third of that search's cost, may not move at all.
     short = {"a blanket": 0.1, "exhaustive": 0.2}.get(case.how, 0.01)
+    # Sums of scores and features have cases of their own, where a row is as long as it may be.
+    short = 0.9 if case.what == "lk2ss" else short
     # Training has cases of its own: its worst row is none of a small table.
     claimed = claimed_mu([one for one in run.events if one.request["door"] != "train"])
     assert (1 - short) * claimed < math.sqrt(apart) < 1.01 * claimed
