@@ -18,12 +18,17 @@ from understudy.privacy.weights import RowWeights
 _GROUPS_PER_QUERY = 2**13
 """Cliques are joined up to this many cells: fewer queries, and still few rows to carry home."""
 
+_ALL = 2**62
+
 
 class SqlCounter:
     """Counts a table of codes inside its engine; only counts travel."""
 
     def __init__(self, codes: Value, columns: dict[str, str], domain: Domain) -> None:
-        self._codes = codes
+        # Ibis writes each code out wherever a score looks at it, unless it stands behind a limit,
+        # and what codes of dates need within a table of scores is too deep for SQLite's parser.
+        shallow = codes.get_backend().name == "sqlite"
+        self._codes = codes.limit(_ALL) if shallow else codes
         self._columns = columns
         self._domain = domain
 

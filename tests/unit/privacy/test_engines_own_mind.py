@@ -12,8 +12,10 @@ from understudy.pipeline import synthesize
 from understudy.privacy.budget import Budget
 from understudy.privacy.ledger import Ledger
 from understudy.privacy.noise import SeededForTests
+from understudy.privacy.table import PrivateTable
 from understudy.privacy.unit import Person
 from understudy.privacy.values import LONGEST_VALUE, count_values
+from understudy.privacy.weights import UNIT, RowWeights, ScoreTable
 from understudy.schema import Schema
 
 NAMES = Schema((Column(name="y", kind=Kind.CATEGORICAL, null=False),))
@@ -82,3 +84,18 @@ def test_free_text_is_not_held_while_values_are_counted():
     found = count_values([({}, batch)], {"y": "value0"}, {"y": None})["y"]
     counts = dict(zip(found.values.to_pylist(), found.counts.tolist(), strict=True))
     assert counts == {"short": 3, "x" * LONGEST_VALUE: 1}
+
+
+def test_sqlite_weighs_rows_by_dates_and_labels_together():
+    # With codes written out within the table of scores its parser ran out of its stack.
+    engine = ibis.sqlite.connect()
+    engine.raw_sql('CREATE TABLE "t" ("day" TEXT, "kind" TEXT)')
+    engine.raw_sql("INSERT INTO \"t\" VALUES ('2000-01-01', 'x'), ('2000-07-01', 'y')")
+    first, last = dt.date(2000, 1, 1), dt.date(2001, 1, 1)
+    day = Column(name="day", kind=Kind.DATE, bounds=(first, last), atoms=(first, last), null=True)
+    kind = Column(name="kind", kind=Kind.CATEGORICAL, categories=("x",), null=True)
+    private = PrivateTable(engine.table("t"), Schema((day, kind)))
+    sizes = private.domain.shape(("day", "kind"))
+    scores = ScoreTable(("day", "kind"), sizes, tuple(k % 9 for k in range(sizes[0] * sizes[1])))
+    (total,) = private.count([()], RowWeights((scores,), (), (UNIT // 2,)))
+    assert total == 2 * (UNIT // 2)
