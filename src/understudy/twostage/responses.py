@@ -1,5 +1,6 @@
 """Models that are taught the real rows and answer for synthetic ones. Not private."""
 
+from abc import ABC, abstractmethod
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from functools import partial
@@ -74,7 +75,7 @@ class KernelRidge:
         return partial(with_ridge, kernel=chosen.kernel, ridge=chosen.ridge)
 
 
-class _Tried:
+class _Tried(ABC):
     """The best of several settings, by 5 folds."""
 
     def taught(self, inputs: Numbers, outputs: Numbers, rng: np.random.Generator) -> Answering:
@@ -95,8 +96,9 @@ class _Tried:
         best = int(np.argmin([error.sum() for error in errors]))
         return learners[best], errors[best]
 
+    @abstractmethod
     def _learners(self, rng: np.random.Generator) -> list[Learner]:
-        raise NotImplementedError
+        """One for each setting."""
 
 
 @dataclass(frozen=True)
@@ -140,8 +142,9 @@ class _Trees(_Tried):
 
         return learn
 
+    @abstractmethod
     def _tree(self, depth: int, seed: int) -> Any:  # noqa: ANN401 - scikit-learn ships no types
-        raise NotImplementedError
+        """Trees that have not grown yet."""
 
 
 @dataclass(frozen=True)
