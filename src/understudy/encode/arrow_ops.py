@@ -2,6 +2,7 @@
 
 import contextlib
 import re
+from collections.abc import Sequence
 
 import numpy as np
 import pyarrow as pa
@@ -106,6 +107,13 @@ class ArrowOps:
     def where(self, condition: Value, yes: Value, no: Value) -> Value:
         """`yes` where the condition holds, `no` elsewhere."""
         return np.where(condition, yes, no)
+
+    def first(self, cases: Sequence[tuple[Value, int]], otherwise: Value) -> Value:
+        """The value beside the first condition that holds; `otherwise` if none does."""
+        found = otherwise
+        for condition, value in reversed(cases):
+            found = np.where(condition, value, found)
+        return found
 
     def clamp(self, number: Value, low: float, high: float) -> Value:
         """The number, moved to the nearer end if it lies outside; anything if it is unknown."""

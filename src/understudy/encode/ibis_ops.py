@@ -1,7 +1,7 @@
 """The rules' operations as Ibis expressions: codes made where the rows lie."""
 
 import datetime as dt
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Collection, Mapping, Sequence
 from decimal import Decimal
 
 import ibis
@@ -170,6 +170,10 @@ class IbisOps:
         """`yes` where the condition holds, `no` where it fails or is unknown."""
         return ibis.ifelse(condition, yes, no)
 
+    def first(self, cases: Sequence[tuple[Value, int]], otherwise: Value) -> Value:
+        """The value beside the first condition that holds; `otherwise` if none does."""
+        return ibis.cases(*cases, else_=otherwise) if cases else otherwise
+
     def clamp(self, number: Value, low: float, high: float) -> Value:
         """The number, moved to the nearer end if it lies outside; anything if it is unknown."""
         return ibis.least(ibis.greatest(number, low), high)
@@ -267,12 +271,21 @@ def coded_table(  # noqa: PLR0913 - the last two by name
             for place, reading in enumerate(cells.read(value, storage, ops))
         }
         read |= readings[name]
-    stage = table.select(**read, **carried)
+    stage = set_apart(table.select(**read, **carried), "understudy_read")
     codes = {
         names[name]: encoding.cells[name].code(tuple(stage[column] for column in inputs), ops)
         for name, inputs in readings.items()
     }
     return stage.select(**codes, **{name: stage[name] for name in carried})
+
+
+def set_apart(query: Value, name: str) -> Value:
+    """The same query under a name at the top of its text, where an engine needs that.
+
+    Ibis writes selects one within the other, and what is used twice twice. For codes of dates that
+    is too deep for SQLite's parser.
+    """
+    return query.alias(name) if query.get_backend().name == "sqlite" else query
 
 
 def code_batch(

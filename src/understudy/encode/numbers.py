@@ -121,13 +121,13 @@ class NumberCells:
         for place in self._hollow:
             code = code - ops.where(inside >= self._all_bins[place][1] + 1, 1, 0)
         places = dict(zip(self.atoms, itertools.count(len(self.bins)), strict=False))
-        # Atoms outside the bounds come last, for a value must not move to a bound before them.
-        for atom in sorted(places, key=lambda atom: not least <= atom <= greatest):
-            place = places[atom]
+        # Atoms outside the bounds come first, for a value must not move to a bound before them.
+        cases = []
+        for atom in sorted(places, key=lambda atom: least <= atom <= greatest):
             seen = inside if least <= atom <= greatest else number
             equal = (seen >= atom) & (seen < atom + 1) if self._whole else seen == atom
-            code = ops.where(equal, place, code)
-        return code
+            cases.append((equal, places[atom]))
+        return ops.first(cases, code)
 
     def _bin(self, number: Value, ops: Ops) -> Value:
         """The bin of a number, or of the bound that it lies beyond."""

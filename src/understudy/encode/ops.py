@@ -6,6 +6,7 @@ Ibis expressions and the same code comes out as SQL, on whatever engine holds th
 contract test in `tests/contracts` holds the two equal.
 """
 
+from collections.abc import Sequence
 from enum import StrEnum
 from typing import Any, Protocol, TypeAlias
 
@@ -86,6 +87,9 @@ class Ops(Protocol):
 
     def where(self, condition: Value, yes: Value, no: Value) -> Value:
         """`yes` where the condition holds, `no` where it fails or is unknown."""
+
+    def first(self, cases: Sequence[tuple[Value, int]], otherwise: Value) -> Value:
+        """The value beside the first condition that holds; `otherwise` if none does."""
 
     def clamp(self, number: Value, low: float, high: float) -> Value:
         """The number, moved to the nearer end if it lies outside; anything if it is unknown."""

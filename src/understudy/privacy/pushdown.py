@@ -9,7 +9,7 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from understudy.domain import Clique, Domain
-from understudy.encode.ibis_ops import IbisOps
+from understudy.encode.ibis_ops import IbisOps, set_apart
 from understudy.encode.ops import Value
 from understudy.errors import SourceError
 from understudy.privacy.cover import cover
@@ -18,14 +18,12 @@ from understudy.privacy.weights import RowWeights
 _GROUPS_PER_QUERY = 2**13
 """Cliques are joined up to this many cells: fewer queries, and still few rows to carry home."""
 
-_ALL = 2**62
-
 
 class SqlCounter:
     """Counts a table of codes inside its engine; only counts travel."""
 
     def __init__(self, codes: Value, columns: dict[str, str], domain: Domain) -> None:
-        self._codes = codes
+        self._codes = set_apart(codes, "understudy_codes")
         self._columns = columns
         self._domain = domain
 
@@ -42,41 +40,31 @@ class SqlCounter:
         return counts
 
     def _query(self, clique: Clique, weights: RowWeights | None) -> Value:
+        codes = self._codes
         if weights is None:
-            amount = ibis.literal(1, "int64")
-            rows = self._codes.select(cell=self._cell(self._codes, clique), amount=amount)
+            rows = codes.select(cell=self._cell(clique), amount=ibis.literal(1, "int64"))
         else:
             # Rows of one cell and score together: else the sum of scores, which is long, would be
             # written out for each of many steps.
-            codes = self._apart()
-            scored = codes.select(cell=self._cell(codes, clique), score=self._score(codes, weights))
+            scored = codes.select(cell=self._cell(clique), score=self._score(weights))
             alike = scored.group_by(["cell", "score"]).agg(rows=scored.count())
             amount = _weight(alike.score, weights) * alike.rows.cast("int64")
             rows = alike.select(alike.cell, amount=amount)
         total = rows.group_by("cell").agg(amount=rows.amount.sum())
         return total.select(total.cell.cast("int64"), total.amount.cast("int64"))
 
-    def _apart(self) -> Value:
-        """The codes, for scores to look at.
-
-        Ibis writes each code out wherever a score looks at it, unless it stands behind a limit, and
-        what codes of dates need within a table of scores is too deep for SQLite's parser.
-        """
-        deep = self._codes.get_backend().name == "sqlite"
-        return self._codes.limit(_ALL) if deep else self._codes
-
-    def _cell(self, codes: Value, clique: Clique) -> Value:
+    def _cell(self, clique: Clique) -> Value:
         """The flat cell of each row."""
         cell = ibis.literal(0, "int64")
         for name in clique:
-            code = codes[self._columns[name]].cast("int64")
+            code = self._codes[self._columns[name]].cast("int64")
             cell = cell * self._domain.sizes[name] + code
         return cell
 
-    def _score(self, codes: Value, weights: RowWeights) -> Value:
+    def _score(self, weights: RowWeights) -> Value:
         score = ibis.literal(0, "int64")
         for table in weights.tables:
-            cases = self._cell(codes, table.columns).cases(*enumerate(table.scores), else_=0)
+            cases = self._cell(table.columns).cases(*enumerate(table.scores), else_=0)
             score = score + cases.cast("int64")
         return score
 

@@ -86,16 +86,25 @@ def test_free_text_is_not_held_while_values_are_counted():
     assert counts == {"short": 3, "x" * LONGEST_VALUE: 1}
 
 
-def test_sqlite_weighs_rows_by_dates_and_labels_together():
-    # With codes written out within the table of scores its parser ran out of its stack.
+@pytest.mark.parametrize("atoms", [2, 3, 8, 32])
+@pytest.mark.parametrize("person", [None, Person("who", 1)], ids=["record", "person"])
+def test_sqlite_counts_dates_however_many_atoms_they_have(atoms, person):
+    # Written one within the other, codes of dates went beyond what its parser's stack holds.
     engine = ibis.sqlite.connect()
-    engine.raw_sql('CREATE TABLE "t" ("day" TEXT, "kind" TEXT)')
-    engine.raw_sql("INSERT INTO \"t\" VALUES ('2000-01-01', 'x'), ('2000-07-01', 'y')")
+    engine.raw_sql('CREATE TABLE "t" ("day" TEXT, "kind" TEXT, "who" INTEGER)')
+    engine.raw_sql("INSERT INTO \"t\" VALUES ('2000-01-01', 'x', 1), ('2000-07-01', 'y', 2)")
     first, last = dt.date(2000, 1, 1), dt.date(2001, 1, 1)
-    day = Column(name="day", kind=Kind.DATE, bounds=(first, last), atoms=(first, last), null=True)
+    values = (*(first + dt.timedelta(days=day) for day in range(atoms - 1)), last)
+    day = Column(name="day", kind=Kind.DATE, bounds=(first, last), atoms=values, null=True)
     kind = Column(name="kind", kind=Kind.CATEGORICAL, categories=("x",), null=True)
-    private = PrivateTable(engine.table("t"), Schema((day, kind)))
+    who = Column(name="who", kind=Kind.INTEGER, role=Role.ID)
+    private = PrivateTable(engine.table("t"), Schema((day, kind, who)), person=person)
     sizes = private.domain.shape(("day", "kind"))
     scores = ScoreTable(("day", "kind"), sizes, tuple(k % 9 for k in range(sizes[0] * sizes[1])))
-    (total,) = private.count([()], RowWeights((scores,), (), (UNIT // 2,)))
-    assert total == 2 * (UNIT // 2)
+    half = UNIT // 2
+    for tables in [(), (scores,)]:
+        (total,) = private.count([()], RowWeights(tables, (), (half,)))
+        assert total == 2 * half
+    (days,) = private.count([("day",)])
+    assert days.sum() == 2
+    assert days[sizes[0] - 1 - atoms] == 1  # the first atom stands behind all bins
