@@ -159,18 +159,23 @@ def synthesize(  # noqa: PLR0913 - each is a choice of its own, by name
     facts = book.schema
     if isinstance(model, RowsAlone):
         facts = model.schema
-        note += _no_more(rows, model)
+        note += _unmet(rows, seed, model)
     drawn = _drawn(model, facts, count, seed)
     said = recipe.remarks(model, book.schema.target) if isinstance(recipe, Remarking) else ()
     return Release(drawn, certificate, facts, model, (*costs, *notes, *said, *note))
 
 
-def _no_more(rows: int | None, model: RowsAlone) -> tuple[str, ...]:
-    """That fewer rows were made than were asked for, where that is so."""
+def _unmet(rows: int | None, seed: int | None, model: RowsAlone) -> tuple[str, ...]:
+    """What was asked for, and rows without a model cannot give."""
     made = model.table.num_rows
-    if rows is None or rows <= made:
-        return ()
-    return (f"{rows:,} rows were asked for; there are {made:,}, one for each row of the table.",)
+    said = []
+    if rows is not None and rows > made:
+        said.append(
+            f"{rows:,} rows were asked for; there are {made:,}, one for each row of the table."
+        )
+    if seed is not None:
+        said.append("The seed had no use: rows that are made of real ones come out once.")
+    return tuple(said)
 
 
 def _drawn(model: Model, schema: Schema, count: int, seed: int | None) -> DrawnRows | StoredRows:

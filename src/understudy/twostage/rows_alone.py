@@ -12,7 +12,7 @@ from understudy.errors import BadInput
 from understudy.privacy.answers import Measurement
 from understudy.schema import Schema
 
-LID = "LID"
+LID = "LID, measured on private rows and not public"
 """What a certificate calls the shares of rows that were measured to be told."""
 _WHY = (
     "No more rows can be drawn: these were made with a model that holds real rows, and it was not "

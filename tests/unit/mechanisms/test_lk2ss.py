@@ -193,10 +193,11 @@ def test_identifiers_stay_behind_and_fewer_rows_may_be_asked_for():
     assert release.table.num_rows == 50
 
 
-def test_more_rows_than_there_are_cannot_be_had():
-    release = lid(table(30), rows=50)
+def test_more_rows_than_there_are_cannot_be_had_nor_the_same_ones_again():
+    release = lid(table(30), rows=50, seed=1)
     assert release.table.num_rows == 30
     assert any("50 rows were asked for; there are 30" in note for note in release.notes)
+    assert any("The seed had no use" in note for note in release.notes)
 
 
 @pytest.mark.parametrize("rows", [0, 1, 2])
