@@ -27,17 +27,19 @@ TEXT = """# Utility on public tables
 Models are trained on synthetic rows and judged on real ones: areas under the ROC curve, larger is
 better. Four fifths of the rows of each class are given to a tool, which draws as many; equal rows
 stay on one side of the split; δ = 1/n² for n rows given. Split, noise and rows are drawn anew for
-each seed: five of ours, three of peers. Learners are logistic regression and boosting. ± is a 95 %
-interval (Student) over seeds, or over tables where means of tables are shown.
+each seed: up to {ours} for our methods, {peers} for peers. Learners are logistic regression and
+boosting. ± is a 95 % interval (Student) over seeds, or over tables where means of tables are shown;
+of one value there is none, and nothing is won by one seed.
 
 - **{schema}** (track `{a}`): every column is cut by public rules
   (`benchmarks/utility_tables.py`), every tool is given these codes, and n is public. Missing cells
   are a code.
-- **{discovery}** (track `{b}`): `understudy.synthesize` is given raw rows and the target's name.
-  What columns hold is found out from the same ε. Learners see numbers and labels.
+- **{discovery}** (track `{b}`): `understudy.synthesize` is given raw rows and
+  the target's name. What columns hold is found out from the same ε. Learners see the values.
 
 {mark}: the rule of `auto` was chosen by these tables ({development}); "without {mark}" leaves them
-out. Made by {commits}; {versions}.
+out. Made by {commits};
+{versions}.
 """
 READ = """Gap: area of real rows less the tool's, mean over tables (smaller is better). Rank: mean
 place among the tools that have results on a table. Then `auto` less the tool on the same splits,
@@ -78,7 +80,13 @@ def _head(lines: Mapping[Job, Mapping[str, Any]]) -> str:
     versions = sorted(
         {f"{name} {told}" for line in lines.values() for name, told in line["versions"].items()}
     )
+    seeds = {
+        peers: len({job.seed for job in lines if (job.tool in PEERS) == peers})
+        for peers in (False, True)
+    }
     return TEXT.format(
+        ours=seeds[False],
+        peers=seeds[True],
         schema=TITLES[SCHEMA],
         discovery=TITLES[DISCOVERY],
         a=SCHEMA,

@@ -245,6 +245,7 @@ def test_the_page_tells_all_of_it():
     assert "- dpmm:mst on dutch (the same public codes for all, ε = 1, seeds 0): timeout." in told
     assert "german (1,000), breast_cancer (569)" in told
     assert "python benchmarks/utility.py --data DIR" in told
+    assert "up to 2 for our methods, 1 for peers" in told
     assert "abc" in told
     assert "dpmm 0.1" in told
     assert "Raw values, nothing declared\n" not in told
