@@ -2,22 +2,28 @@
 
 Drawn by method="sample": the usual way of its mbi 1.1 ties columns together that share a
 neighbour. OpenDP refuses its own budget over the last bit of a number; whether it does depends on
-the budget alone, so the runner asks again with a little less.
+the budget alone, so the runner asks again with a little less. On a table of 21 columns it refused
+all of twenty; with --by-hand each part of the choice asks for a billionth less, which it takes.
 """
 
 import numpy as np
 import opendp.prelude as dp
 import polars as pl
 from common import Task, task
+from opendp.extras.mbi import _mst
 
 LESS = 1e-6
 TRIES = 20
+SPARED = 1e-9
 
 
 def main() -> None:
     """Fit, draw and write."""
     told = task(__doc__)
     dp.enable_features("contrib")
+    if told.by_hand:
+        # What it takes off each part is one bit, and its sum is rounded up by more than that.
+        _mst.prior = lambda part: part * (1 - SPARED)
     table = pl.read_csv(told.train).select(list(told.sizes))
     drawn = _released(table, told).synthesize(rows=table.height, method="sample")
     rng = np.random.default_rng()
