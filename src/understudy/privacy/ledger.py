@@ -508,6 +508,7 @@ class Ledger:
         request = {
             "door": "train",
             "inputs": list(task.inputs),
+            **({"begun": True} if task.begun else {}),
             "target": task.target_column,
             "loss": str(task.loss),
             "hidden": task.hidden,

@@ -12,7 +12,7 @@ docs/proofs/training.md.
 
 import enum
 import math
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
@@ -86,6 +86,8 @@ class Training:
     momentum: float = 0.0
     start: int = 0
     """The seed of the first weights of a hidden layer; public."""
+    begun: Sequence[ArrayLike] = ()
+    """The layers to go on from, where an earlier run has left some; public, or made of answers."""
 
     def __post_init__(self) -> None:
         try:
@@ -94,6 +96,8 @@ class Training:
             tables = {name: np.array(table, np.float64) for name, table in self.inputs.items()}
             object.__setattr__(self, "inputs", tables)
             object.__setattr__(self, "target", np.array(self.target, np.float64))
+            begun = tuple(np.array(layer, np.float64) for layer in self.begun)
+            object.__setattr__(self, "begun", begun)
         except (ValueError, TypeError, AttributeError):
             msg = (
                 f"Training takes tables of numbers by column, a list of numbers for the target, "
@@ -174,6 +178,7 @@ class Training:
                 raise BadInput(msg)
         self._check_target()
         self._check_numbers()
+        self._check_begun()
         sizes = (
             (self.width, _MOST_INPUTS),
             (self.hidden, _MOST_HIDDEN),
@@ -184,6 +189,16 @@ class Training:
                 f"{self.width} inputs, {self.hidden} hidden units, {self.outputs} classes: up to "
                 f"{_MOST_INPUTS}, {_MOST_HIDDEN} and {_MOST_OUTPUTS} can be trained exactly."
             )
+            raise BadInput(msg)
+
+    def _check_begun(self) -> None:
+        layers = [np.asarray(layer, np.float64) for layer in self.begun]
+        if layers and [layer.shape for layer in layers] != self.shapes:
+            msg = "The layers to go on from have not the shapes of the training's model."
+            raise BadInput(msg)
+        # Written so that NaN is refused as well.
+        if not all(np.all(np.abs(layer) <= _LARGEST_WEIGHT) for layer in layers):
+            msg = f"The layers to go on from must hold numbers up to {_LARGEST_WEIGHT:g}."
             raise BadInput(msg)
 
     def _check_target(self) -> None:
@@ -257,21 +272,47 @@ def _trained(
     source: RandomSource,
     told: Callable[[int], None],
 ) -> TrainedModel:
-    layers = _first_layers(task)
-    speeds = [np.zeros_like(layer) for layer in layers]
-    step_size = task.clip / CLIP_STEPS / (task.rows * task.chances / RATE_GRID)
+    descent = _Descent(task, task.rows * task.chances / RATE_GRID)
     for step in range(task.steps):
         told(step)
-        total = gradient_total(task, layers, _chosen(rows(), task, source))
+        total = gradient_total(task, descent.layers, _chosen(rows(), task, source))
         total += gaussian_noise(task.parameters, scale, source)
-        at = 0
-        for place, layer in enumerate(layers):
-            gradient = total[at : at + layer.size].reshape(layer.shape) * step_size
+        descent.go(total)
+    return TrainedModel(tuple(descent.layers), task.loss, scale / CLIP_STEPS)
+
+
+def taught_by(task: Training, codes: Codes) -> tuple[NDArray[np.float64], ...]:
+    """The layers that the same run has without noise, on rows that are nobody's.
+
+    For rows that a model has drawn, which cost nothing: never for those of a private table.
+    """
+    rows = len(codes[task.target_column])
+    blocks = [(codes, np.full(rows, float(UNIT)))]
+    with threadpool_limits(1, user_api="blas"), np.errstate(all="ignore"):
+        descent = _Descent(task, max(rows, 1))
+        for _ in range(task.steps):
+            descent.go(gradient_total(task, descent.layers, blocks))
+    return tuple(descent.layers)
+
+
+class _Descent:
+    """Layers on their way down, with momentum."""
+
+    def __init__(self, task: Training, rows: float) -> None:
+        self.layers = _first_layers(task)
+        self._speeds = [np.zeros_like(layer) for layer in self.layers]
+        self._task = task
+        self._step = task.clip / CLIP_STEPS / rows
+
+    def go(self, total: NDArray[np.int64]) -> None:
+        """A step along a gradient that was summed over rows, in whole steps."""
+        task, at = self._task, 0
+        for place, layer in enumerate(self.layers):
+            gradient = total[at : at + layer.size].reshape(layer.shape) * self._step
             at += layer.size
-            speeds[place] = task.momentum * speeds[place] + gradient
-            moved = layer - task.learning_rate * speeds[place]
-            layers[place] = np.clip(moved, -_LARGEST_WEIGHT, _LARGEST_WEIGHT)
-    return TrainedModel(tuple(layers), task.loss, scale / CLIP_STEPS)
+            self._speeds[place] = task.momentum * self._speeds[place] + gradient
+            moved = layer - task.learning_rate * self._speeds[place]
+            self.layers[place] = np.clip(moved, -_LARGEST_WEIGHT, _LARGEST_WEIGHT)
 
 
 def gradient_total(
@@ -370,6 +411,8 @@ def _chosen(
 
 def _first_layers(task: Training) -> list[NDArray[np.float64]]:
     """Zeros for a linear model; small random numbers in front of a hidden layer."""
+    if task.begun:
+        return [np.array(layer, np.float64) for layer in task.begun]
     layers = [np.zeros(shape) for shape in task.shapes]
     rng = np.random.default_rng(task.start)
     if task.hidden:

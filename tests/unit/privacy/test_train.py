@@ -6,6 +6,7 @@ The proofs are in docs/proofs/training.md.
 import itertools
 import math
 import tracemalloc
+from dataclasses import replace
 from fractions import Fraction
 
 import mpmath
@@ -32,6 +33,7 @@ from understudy.privacy.train import (
     TrainedModel,
     Training,
     gradient_total,
+    taught_by,
     train,
 )
 from understudy.privacy.unit import Person, Record, Replacement
@@ -405,6 +407,27 @@ def test_momentum_keeps_a_share_of_the_last_step():
     assert ahead / plain == pytest.approx(2.75 / 2, rel=1e-3)
 
 
+@pytest.mark.parametrize("hidden", [0, 3])
+def test_a_run_goes_on_from_where_another_ended(hidden):
+    task = task_of(hidden=hidden, steps=4, learning_rate=0.5)
+    blocks = [(block_of(task, 300), full(300))]
+    half = silent(replace(task, steps=2), blocks).layers
+    rest = silent(replace(task, steps=2, begun=half), blocks).layers
+    for one, other in zip(silent(task, blocks).layers, rest, strict=True):
+        np.testing.assert_allclose(one, other, atol=1e-4)
+
+
+@pytest.mark.parametrize("kind", CLASSES)
+def test_rows_that_are_nobodys_teach_as_a_run_without_noise_would(kind):
+    task = task_of(kind, rows=300, steps=5, learning_rate=0.5, momentum=0.5)
+    codes = block_of(task, 300)
+    trained = silent(task, [(codes, full(300))]).layers
+    for one, other in zip(trained, taught_by(task, codes), strict=True):
+        np.testing.assert_allclose(one, other, atol=1e-4)
+    nothing = {name: column[:0] for name, column in codes.items()}
+    assert not any(layer.any() for layer in taught_by(task, nothing))
+
+
 @pytest.mark.statistical
 def test_a_sampled_step_takes_each_row_with_the_rate_and_divides_by_the_expected_number():
     # One step from zeros tells the size of its sample: b = rate · 1/2 · size / (rate · rows).
@@ -596,6 +619,10 @@ def test_a_task_that_fits_is_taken():
         ({"learning_rate": math.inf}, "learning_rate"),
         ({"momentum": 1.0}, "momentum"),
         ({"momentum": -0.1}, "momentum"),
+        ({"begun": [np.zeros((1, 1))]}, "not the shapes"),
+        ({"begun": [[["x"]]]}, "tables of numbers"),
+        ({"begun": [np.full((5, 3), math.nan)]}, "numbers up to 128"),
+        ({"begun": [np.full((5, 3), 129.0)]}, "numbers up to 128"),
     ],
 )
 def test_what_cannot_be_trained_is_refused_before_any_row_is_read(change, message):
