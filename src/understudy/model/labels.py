@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from understudy.errors import BadInput
+from understudy.model.balance import balanced, by_chance
 from understudy.model.calibration import Calibration, CellRows, softmax
 from understudy.model.checks import checked_shares
 from understudy.model.kernel_scorer import KernelScorer
@@ -95,6 +96,8 @@ class ClassLabels:
     moved: Numbers | None = None
     """By class, what is added too for labels to be as common as they were counted."""
     hard: bool = False
+    balanced: bool = False
+    """Whether labels are as common among rows of a kind as chances say, or scatter freely."""
 
     kind = "classes"
 
@@ -141,10 +144,13 @@ class ClassLabels:
         chances = self.chances(codes)
         if self.hard:
             drawn = chances.argmax(axis=1)
+        elif self.balanced:
+            # By the columns that labels go by, and no others: those must not matter.
+            tables = self.scorer.inputs
+            sizes = [len(table) for table in tables.values()]
+            drawn = balanced([codes[name] for name in tables], sizes, chances, rng)
         else:
-            ladder = np.cumsum(chances, axis=1)
-            heights = rng.random(len(ladder)) * ladder[:, -1]
-            drawn = np.minimum((ladder <= heights[:, None]).sum(axis=1), self.told - 1)
+            drawn = by_chance(chances, rng)
         return _untold(self.codes[drawn], self.codes[self.told :], self.shares[self.told :], rng)
 
     def _logits(self, codes: Codes) -> Numbers:
@@ -167,6 +173,7 @@ class ClassLabels:
             "told": self.told,
             "factor": self.factor,
             "hard": self.hard,
+            "balanced": self.balanced,
         }
 
     @classmethod
@@ -196,6 +203,7 @@ class ClassLabels:
             factor,
             moved,
             bool(content["hard"]),
+            bool(content["balanced"]),
         )
 
 
