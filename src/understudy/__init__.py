@@ -37,6 +37,7 @@ if TYPE_CHECKING:
     from understudy.mechanisms.privbayes import PrivBayes
     from understudy.mechanisms.privci import PrivCI
     from understudy.mechanisms.reps import Reps
+    from understudy.mechanisms.tailored import LabelsBy, Tailored
     from understudy.model.kernels import Gaussian, Matern, Wendland
     from understudy.pipeline import synthesize
     from understudy.privacy.certificate import Certificate
@@ -65,6 +66,7 @@ __all__ = [
     "KernelRidge",
     "Kind",
     "LabelModel",
+    "LabelsBy",
     "LatinHypercube",
     "Lk2ss",
     "Matern",
@@ -85,6 +87,7 @@ __all__ = [
     "Role",
     "Schema",
     "Source",
+    "Tailored",
     "UnderstudyError",
     "Wendland",
     "load",
@@ -108,6 +111,7 @@ _LATER = {
     "KernelLabelModel": "understudy.mechanisms.kernel_labels",
     "KernelRidge": "understudy.twostage.responses",
     "LabelModel": "understudy.mechanisms.label_model",
+    "LabelsBy": "understudy.mechanisms.tailored",
     "LatinHypercube": "understudy.twostage.first_stages",
     "Lk2ss": "understudy.mechanisms.lk2ss",
     "Matern": "understudy.model.kernels",
@@ -125,6 +129,7 @@ _LATER = {
     "Release": "understudy.release",
     "Replacement": "understudy.privacy.unit",
     "Reps": "understudy.mechanisms.reps",
+    "Tailored": "understudy.mechanisms.tailored",
     "Wendland": "understudy.model.kernels",
     "load": "understudy.release",
     "synthesize": "understudy.pipeline",

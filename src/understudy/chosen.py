@@ -62,7 +62,7 @@ class Chosen:
         """The choices as a person states them; refused where they make no sense together."""
         stated = read_schema(schema) if isinstance(schema, str | Path) else schema
         asked_for = target or (None if stated is None else stated.target)
-        recipe = _recipe(mechanism, parameters, asked_for, _regime(parents, graph))
+        recipe = _recipe(mechanism, parameters, _regime(parents, graph))
         whose = unit_named(unit) if isinstance(unit, str) else unit or Record()
         _check_kinds(stated, recipe, whose)
         roles = _roles(target, whose)
@@ -120,11 +120,10 @@ def _regime(parents: Sequence[str] | None, graph: Any) -> Regime | None:  # noqa
 def _recipe(
     mechanism: Mechanism | str,
     parameters: Mapping[str, str] | None,
-    target: str | None,
     regime: Regime | None,
 ) -> Mechanism:
     if isinstance(mechanism, str):
-        return mechanism_named(mechanism, parameters, target=target, regime=regime)
+        return mechanism_named(mechanism, parameters, regime=regime)
     if parameters or regime is not None:
         msg = "A mechanism that is given as a value has its parameters and its regime already."
         raise BadInput(msg)

@@ -129,7 +129,10 @@ def test_rows_are_drawn_by_generators_that_somebody_handed_over():
         "experiments/privci/folds.py",
         *(f"experiments/reps/{name}.py" for name in ("made", "split", "tables")),
         "experiments/walkthrough.py",
-        *(f"mechanisms/{name}.py" for name in ("copula", "dpdsyn", "kernel_labels", "lk2ss")),
+        *(
+            f"mechanisms/{name}.py"
+            for name in ("copula", "dpdsyn", "kernel_labels", "lk2ss", "tailored")
+        ),
         "plan/made_up_rows.py",
         "privacy/noise.py",
         "privacy/train.py",

@@ -498,7 +498,7 @@ def test_an_unreviewed_draft_is_refused_until_somebody_allows_it(rows_csv, folde
 @pytest.mark.parametrize(
     ("options", "words"),
     [
-        (("--param", "k=3"), "has allocation, rarity, model_bytes, and was given 'k'"),
+        (("--param", "kk=3"), "model_bytes, and was given 'kk'"),
         (("--method", "prism"), "name it with --target"),
         (("--target", "ill", "--parents", "ill"), "cannot be among its own causes"),
         (("--target", "ill", "--parents", "age,nobody"), "nobody"),
@@ -508,7 +508,7 @@ def test_an_unreviewed_draft_is_refused_until_somebody_allows_it(rows_csv, folde
         (("--target", "ill", "--parents", "age", "--param", "k=1"), "leave out k"),
         (("--param", "k"), "name=value"),
         (("--param", "=3"), "name=value"),
-        (("--method", "independant"), "Known: auto, prism, mst, "),
+        (("--method", "independant"), "Known: auto, tailored, prism, "),
         (("--unit", "persons"), "person:ID:3"),
         (("--unit", "person:whom:2"), "Did you mean 'who'"),
         (("--target", "il"), "Did you mean 'ill'"),
@@ -728,7 +728,7 @@ def test_a_plan_tells_the_noise_before_anything_is_spent(schema_toml, folder):
     assert "No row was read" in result.stdout
     assert "at most 2.72 times the odds" in " ".join(result.stdout.split())
     assert re.search(r"^ → 1 +2.72 ", result.stdout, re.MULTILINE)
-    assert "Rehearsing prism on 10,000 made-up rows" in result.stderr
+    assert "Rehearsing tailored on 10,000 made-up rows" in result.stderr
     assert present(folder) == ["schema.toml"]
 
 
@@ -756,7 +756,7 @@ def test_a_plan_as_json_is_nothing_but_json(schema_toml):
         (("--target", "ill", "--graph", "cycle.json"), 2, "runs in a circle"),
         (("--target", "ill", "--parents", "ill"), 2, "cannot be among its own causes"),
         (("--param", "k"), 2, "name=value"),
-        (("--method", "independant"), 2, "Known: auto, prism, mst, "),
+        (("--method", "independant"), 2, "Known: auto, tailored, prism, "),
         (("--unit", "person:whom:2"), 2, "Did you mean 'who'"),
         (("--rows-bound", "0"), 2, "at least 1"),
         (("--rows-bound", "10001"), 2, "more than the schema's bound"),
@@ -828,14 +828,10 @@ def test_methods_are_listed_with_what_they_promise():
     for kind in MECHANISMS:
         for words in (kind.name, kind.about, kind.guarantee, kind.needs):
             assert words in result.stdout
-    assert "prism (auto, with a target)" in result.stdout
-    assert "mst (auto, without a target)" in result.stdout
+    assert "tailored (auto)" in result.stdout
     listed = json.loads(run("methods", "--json").stdout)
     assert [method["method"] for method in listed] == [kind.name for kind in MECHANISMS]
-    assert {method["method"]: method["auto"] for method in listed if method["auto"]} == {
-        "prism": "with a target",
-        "mst": "without a target",
-    }
+    assert [method["method"] for method in listed if method["auto"]] == ["tailored"]
 
 
 # --- budget and verify ----------------------------------------------------------------------------

@@ -652,7 +652,7 @@ def told_of(data, **options):
 def test_steps_are_told_in_order(table):
     assert told_of(table, schema=SCHEMA, rows=1234) == [
         "Opening the table",
-        "Asking and fitting: mst",
+        "Asking and fitting: tailored",
     ]
     steps = told_of(table)
     assert [step.split()[0] for step in steps] == ["Opening", "Finding", "Asking"]
@@ -686,14 +686,17 @@ def test_the_method_and_its_parameters_are_in_the_certificate(table):
     by_itself = {"name": "independent", "parameters": {}}
     usual = {"allocation": "uniform", "rarity": 3.0, "model_bytes": 2**25}
     tree = {"name": "mst", "parameters": usual}
-    asked = {"auto": tree, "mst": tree, "independent": by_itself, IndependentColumns(): by_itself}
+    asked = {"mst": tree, "independent": by_itself, IndependentColumns(): by_itself}
     for mechanism, told in asked.items():
         release = synthesize(table, epsilon=1.0, schema=SCHEMA, mechanism=mechanism)
         assert release.certificate.public["method"] == told
+    automatic = synthesize(table, epsilon=1.0, schema=SCHEMA).certificate.public["method"]
+    assert automatic["name"] == "tailored"
+    assert automatic["parameters"]["labels"] == "rule"
 
 
 def test_an_unknown_method_is_refused_with_those_that_there_are(table):
-    with pytest.raises(BadInput, match="Known: auto, prism, mst, "):
+    with pytest.raises(BadInput, match="Known: auto, tailored, prism, "):
         synthesize(table, epsilon=1.0, schema=SCHEMA, mechanism="independant")
 
 

@@ -108,7 +108,7 @@ def test_a_plan_needs_no_rows_and_a_stated_structure_is_told_by_name():
     planned = plan(SCHEMA, epsilon=2.0, target="y", parents=["a", "b"])
     names = {count.columns for count in counts(planned)}
     assert {("a",), ("a", "y"), ("b", "y"), ("a", "b", "y")} <= names
-    assert planned.method == "prism"
+    assert planned.method == "tailored"
     assert planned.codes == SIZES
     assert planned.rows == planned.rehearsed == ROWS
 

@@ -17,14 +17,8 @@ def methods(
     as_json: AsJson = False,
 ) -> None:
     """List the methods: what each keeps and promises."""
-    from understudy.mechanisms.catalog import (
-        MECHANISMS,
-        WITH_TARGET,
-        WITHOUT_TARGET,
-        usual_parameters,
-    )
+    from understudy.mechanisms.catalog import AUTOMATIC, MECHANISMS, usual_parameters
 
-    automatic = {WITH_TARGET: "with a target", WITHOUT_TARGET: "without a target"}
     found = [
         {
             "method": kind.name,
@@ -35,7 +29,7 @@ def methods(
                 name: value if isinstance(value, int | float) else str(value)
                 for name, value in usual_parameters(kind).items()
             },
-            "auto": automatic.get(kind),
+            "auto": kind is AUTOMATIC,
         }
         for kind in MECHANISMS
     ]
@@ -43,7 +37,7 @@ def methods(
         typer.echo(json.dumps(found, indent=2, ensure_ascii=False))
         return
     for kind in MECHANISMS:
-        typer.echo(kind.name + (f" (auto, {automatic[kind]})" if kind in automatic else ""))
+        typer.echo(kind.name + (" (auto)" if kind is AUTOMATIC else ""))
         typer.echo(f"  {kind.about}")
         typer.echo(f"  promises {kind.guarantee}; needs {kind.needs}")
         usual = {name: str(value) for name, value in usual_parameters(kind).items()}

@@ -18,10 +18,12 @@ from understudy.mechanisms.prism import Prism
 from understudy.mechanisms.privbayes import PrivBayes
 from understudy.mechanisms.privci import PrivCI
 from understudy.mechanisms.reps import Reps
+from understudy.mechanisms.tailored import Tailored
 from understudy.select.regimes import Regime
 from understudy.workload import Weights
 
 MECHANISMS: tuple[type[Mechanism], ...] = (
+    Tailored,
     Prism,
     Mst,
     Aim,
@@ -36,7 +38,8 @@ MECHANISMS: tuple[type[Mechanism], ...] = (
 )
 AUTO = "auto"
 _NONE = "none"
-WITH_TARGET, WITHOUT_TARGET = Prism, Mst
+_ALL = 50
+AUTOMATIC = Tailored
 """What `auto` means."""
 
 
@@ -44,19 +47,17 @@ def mechanism_named(
     name: str,
     parameters: Mapping[str, str] | None = None,
     *,
-    target: str | None = None,
     regime: Regime | None = None,
 ) -> Mechanism:
     """The mechanism with this name; its parameters are given as a person writes them.
 
     A regime says what is known about the target's causes, for a method that can use that.
     """
-    automatic: type[Mechanism] = WITH_TARGET if target or regime else WITHOUT_TARGET
     for kind in MECHANISMS:
-        if kind.name == name or (name == AUTO and kind is automatic):
+        if kind.name == name or (name == AUTO and kind is AUTOMATIC):
             made = kind(**_read(kind, parameters or {}))
             return made if regime is None else _with_regime(made, regime, parameters or {})
-    known = listed([AUTO, *(kind.name for kind in MECHANISMS)])
+    known = listed([AUTO, *(kind.name for kind in MECHANISMS)], most=_ALL)
     msg = f"There is no method {name!r}. Known: {known}. `understudy methods` tells about them."
     raise BadInput(msg)
 
@@ -74,8 +75,9 @@ def usual_parameters(kind: type[Mechanism]) -> dict[str, Any]:
 
 
 def _with_regime(made: Mechanism, regime: Regime, parameters: Mapping[str, str]) -> Mechanism:
-    if not isinstance(made, Prism):
-        able = listed(kind.name for kind in MECHANISMS if kind is Prism)
+    able_to = Tailored, Prism
+    if not isinstance(made, able_to):
+        able = listed(kind.name for kind in able_to)
         msg = f"The method {made.name} cannot use causes or a graph; these can: {able}."
         raise BadInput(msg)
     own = {part.name for part in fields(made.regime)}  # type: ignore[arg-type]
@@ -92,7 +94,7 @@ def _read(kind: type[Mechanism], parameters: Mapping[str, str]) -> dict[str, Any
     found: dict[str, Any] = {}
     for name, text in parameters.items():
         if name not in usual:
-            has = f"has {listed(usual)}" if usual else "has no parameters"
+            has = f"has {listed(usual, most=_ALL)}" if usual else "has no parameters"
             msg = f"The method {kind.name} {has}, and was given {name!r}."
             raise BadInput(msg)
         found[name] = _value(name, text, usual[name])

@@ -15,7 +15,7 @@ from understudy.model.labels import ClassLabels, Codes, NumberLabels, Numbers, S
 from understudy.privacy.answers import NoisySum
 from understudy.privacy.ledger import Ledger
 from understudy.privacy.model_maps import ModelCells
-from understudy.privacy.train import Loss, Training
+from understudy.privacy.train import Loss, Training, taught_by
 from understudy.select.labels_told import LabelsTold
 
 _HINGE_FACTOR = 2.0
@@ -28,6 +28,8 @@ _LEAST_SPREAD = 0.01
 """Of a number's variance, what a model never explains."""
 _MOST_CALIBRATED = 16
 """Of more classes, cells would be many and rows in them few."""
+_STEPS_SHOWN = 100
+"""On rows that cost nothing: by more, a model learns what is wrong with them."""
 _MOST_TRIES = 20
 _TRIED_RATES, _TRIED_CLIPS = (1 / 3, 1.0, 3.0), (0.5, 1.0)
 """What is tried: multiples of the learning rate and of the clipping norm."""
@@ -139,14 +141,25 @@ class LabelModel:
         return count, length * (1 - self.momentum)
 
     def taught(
-        self, ledger: Ledger, told: LabelsTold, inputs: Mapping[str, Numbers], rows: float
+        self,
+        ledger: Ledger,
+        told: LabelsTold,
+        inputs: Mapping[str, Numbers],
+        rows: float,
+        *,
+        begun: Taught | None = None,
     ) -> Taught | None:
-        """A trained model, for all that is left; None where there is nothing to learn."""
-        task = self._task(ledger, told, inputs, rows)
+        """A trained model, for all that is left; None where there is nothing to learn.
+
+        Training goes on from what was `begun`, where something was.
+        """
+        task = self._task(told, inputs, rows, ledger.rest())
+        if task is not None and begun is not None:
+            task = replace(task, begun=begun.layers)
         if task is None:
             # Not needed; but what is promised for a release is spent on it.
             ledger.measure([(told.column,)], rho=ledger.rest())
-            return None
+            return begun
         rho = ledger.rest() * (1 - self._part(told))
         if self.tries:
             tasks = self._tried(task, rows, ledger.run_rho(rho, self.tries))
@@ -157,6 +170,13 @@ class LabelModel:
         if not self._part(told):
             return Taught(layers)
         return Taught(layers, ledger.sum(ModelCells(task, layers, _AHEAD), rho=ledger.rest()))
+
+    def taught_by(
+        self, told: LabelsTold, inputs: Mapping[str, Numbers], shown: Codes, rows: float
+    ) -> Taught | None:
+        """A model that rows of another one taught, which costs nothing."""
+        task = self._task(told, inputs, rows)
+        return None if task is None else Taught(taught_by(task, shown))
 
     def _part(self, told: LabelsTold) -> Fraction:
         """What a calibration gets: of numbers, and of many classes, there is none."""
@@ -181,12 +201,22 @@ class LabelModel:
         return tasks
 
     def _task(
-        self, ledger: Ledger, told: LabelsTold, inputs: Mapping[str, Numbers], rows: float
+        self,
+        told: LabelsTold,
+        inputs: Mapping[str, Numbers],
+        rows: float,
+        rho: Fraction | None = None,
     ) -> Training | None:
-        """The training run; None where there is nothing to learn, or but noise to learn from."""
+        """The training run; None where there is nothing to learn, or but noise to learn from.
+
+        Without ρ it is one on rows that are nobody's.
+        """
         if not inputs or told.told < 2:  # noqa: PLR2004 - two labels to tell apart
             return None
-        steps, rate = self.steps(rows, ledger.rest())
+        usual = self.learning_rate or self._usual(1.0, 0.3)
+        steps, rate = (
+            (min(_STEPS_SHOWN, self.most_steps), usual) if rho is None else self.steps(rows, rho)
+        )
         task = Training(
             inputs,
             told.column,
@@ -200,7 +230,7 @@ class LabelModel:
             learning_rate=rate,
             momentum=self.momentum,
         )
-        noise = task.steps / (2 * ledger.rest()) if ledger.rest() else math.inf
+        noise = 0 if rho is None else task.steps / (2 * rho) if rho else math.inf
         return task if noise < _MOST_NOISE**2 else None
 
     def labels(  # noqa: PLR0913 - the last by name
@@ -213,6 +243,7 @@ class LabelModel:
         *,
         hard: bool,
         match: bool,
+        balanced: bool = False,
     ) -> ClassLabels | NumberLabels:
         """Labels by what was taught; these rows are such as will get them."""
         if taught is None:
@@ -228,7 +259,16 @@ class LabelModel:
             return numbers.fitted(drawn, rng)
         factor = _HINGE_FACTOR if self.label_model is Label.SVM else 1.0
         shift = np.zeros(told.told)
-        found = ClassLabels(scorer, told.codes, told.shares, shift, told.told, factor, hard=hard)
+        found = ClassLabels(
+            scorer,
+            told.codes,
+            told.shares,
+            shift,
+            told.told,
+            factor,
+            hard=hard,
+            balanced=balanced,
+        )
         if taught.cells is not None:
             counts = taught.cells.values.reshape(-1, told.told)
             found = found.calibrated(counts, _AHEAD, taught.cells.scale, drawn)

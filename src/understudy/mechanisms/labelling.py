@@ -4,7 +4,6 @@ from collections.abc import Callable, Sequence
 from fractions import Fraction
 from typing import TypeAlias, cast
 
-from understudy.domain import Clique
 from understudy.errors import BadInput, UnknownColumn, listed
 from understudy.knowledge import Allowed
 from understudy.mechanisms.api import Choosy, Mechanism
@@ -80,13 +79,21 @@ def labelled(  # noqa: PLR0913 - the last by name
     told = LabelsTold.of(ledger.encoding.cells[target], target, counted)
     model = _features(features, part, known, target, allowed)
     # SELECT: what labels may go by
-    others = [name for name in names if name != target]
-    kept = kept_inputs(allowed, _cliques(model), target, others)
-    left_out = [name for name in others if name not in kept]
-    ledger.declare(INPUTS, {"columns": kept, "left out": left_out})
+    kept, missing = kept_by(allowed, model, target, names)
+    ledger.declare(INPUTS, {"columns": kept, "left out": missing})
     # MEASURE and FIT: the model of labels
     labels = teach(ledger, told, kept, model)
     return LabelledModel(ledger.domain, model, target, labels, tuple(counted))
+
+
+def kept_by(
+    allowed: Allowed, features: Features, target: str, names: Sequence[str]
+) -> tuple[list[str], list[str]]:
+    """The columns that labels may go by, for all independences to hold; and the others."""
+    others = [name for name in names if name != target]
+    cliques = [*cliques_of(features), *(one.clique for one in features.measurements)]
+    kept = kept_inputs(allowed, cliques, target, others)
+    return kept, [name for name in others if name not in kept]
 
 
 def left_out(model: LabelledModel, target: str | None) -> list[str]:
@@ -127,7 +134,3 @@ def _needs(method: object, target: str, names: Sequence[str]) -> bool:
     except BadInput:
         return True
     return False
-
-
-def _cliques(features: Features) -> list[Clique]:
-    return [*cliques_of(features), *(one.clique for one in features.measurements)]

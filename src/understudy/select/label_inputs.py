@@ -12,6 +12,8 @@ from understudy.knowledge import Allowed
 from understudy.separation import Separation
 
 Tables = dict[str, NDArray[np.float64]]
+_EVENED, _BETWEEN = 1 / 3, (0.5, 3.0)
+"""Inputs go with this power of how rare a code is, within these factors; docs/choosing.md."""
 _FORGOTTEN = "\0"
 """In front of the target where features were drawn together with one that is then forgotten."""
 
@@ -33,6 +35,23 @@ def input_tables(cells: Mapping[str, Cells], names: Sequence[str]) -> Tables:
             parts += 1
         found[name] = table
     return {name: table / np.sqrt(parts + 1) for name, table in found.items()}
+
+
+def evened(tables: Tables, drawn: Mapping[str, NDArray[np.unsignedinteger]]) -> Tables:
+    """The same inputs, larger for codes that are rare among drawn rows, smaller for common ones.
+
+    A gradient sums over rows, so what a rare code says is learned slowly. With larger inputs it
+    takes fewer steps, and each of them costs. Rows stay as long as before, on the average.
+    """
+    found = {}
+    for name, table in tables.items():
+        size = len(table)
+        rows = np.bincount(drawn[name], minlength=size) + 1  # a code that nobody drew is rare
+        shares = rows / rows.sum()
+        factors = np.clip((shares * size) ** -_EVENED, *_BETWEEN)
+        factors /= np.sqrt(shares @ factors**2)
+        found[name] = np.concatenate([table[:, :size] * factors[:, None], table[:, size:]], axis=1)
+    return found
 
 
 def kept_inputs(

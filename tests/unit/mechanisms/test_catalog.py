@@ -20,6 +20,7 @@ from understudy.mechanisms.mwem import Mwem
 from understudy.mechanisms.parameters import told
 from understudy.mechanisms.prism import Backend, Prism
 from understudy.mechanisms.privbayes import PrivBayes
+from understudy.mechanisms.tailored import LabelsBy, Tailored
 from understudy.privacy.answers import Measurement
 from understudy.select.regimes import By, Causal, Predictive
 from understudy.workload import Weights
@@ -51,14 +52,13 @@ def check_sample(model, sizes, count=300):
 def test_the_names_are_those_of_the_command_line():
     names = [kind.name for kind in MECHANISMS]
     assert names == [
-        *("prism", "mst", "aim", "privci", "privbayes", "mwem", "prefair", "reps"),
+        *("tailored", "prism", "mst", "aim", "privci", "privbayes", "mwem", "prefair", "reps"),
         *("dpdsyn", "lk2ss", "independent"),
     ]
-    assert mechanism_named(AUTO) == Mst()
-    assert mechanism_named(AUTO, {"rarity": "2"}) == Mst(rarity=2.0)
-    assert mechanism_named(AUTO, target="a") == Prism()
-    assert mechanism_named(AUTO, {"k": "2"}, target="a") == Prism(regime=Predictive(k=2))
-    assert mechanism_named(AUTO, regime=Causal(["b"])) == Prism(regime=Causal(["b"]))
+    assert mechanism_named(AUTO) == Tailored()
+    assert mechanism_named(AUTO, {"k": "2"}) == Tailored(regime=Predictive(k=2))
+    assert mechanism_named(AUTO, regime=Causal(["b"])) == Tailored(regime=Causal(["b"]))
+    assert mechanism_named("prism", regime=Causal(["b"])) == Prism(regime=Causal(["b"]))
     assert [type(mechanism_named(name)) for name in names] == list(MECHANISMS)
 
 
@@ -87,6 +87,16 @@ def test_the_names_are_those_of_the_command_line():
             {"label_model": "mlp", "hidden": "8"},
             DpdSyn(label_model=LabelModel(Label.MLP, hidden=8)),
         ),
+        (
+            "tailored",
+            {"labels": "shown", "k": "3", "also": "b", "hidden": "4"},
+            Tailored(
+                regime=Predictive(k=3),
+                also=Weights({"b": 1}),
+                labels=LabelsBy.SHOWN,
+                label_model=LabelModel(hidden=4),
+            ),
+        ),
         ("independent", {}, IndependentColumns()),
         ("independent", None, IndependentColumns()),
     ],
@@ -105,7 +115,7 @@ def test_parameters_are_read_as_numbers_of_their_kind(name, parameters, expected
         (
             "mts",
             {},
-            "no method 'mts'. Known: auto, prism, mst, aim, privci, .*, independent.*methods",
+            "no method 'mts'. Known: auto, tailored, prism, mst, aim, .*, independent.*methods",
         ),
         ("", {}, "no method ''"),
         ("AIM", {}, "no method 'AIM'"),

@@ -12,7 +12,7 @@ from understudy.encode import Encoding
 from understudy.knowledge import Independence
 from understudy.model.information import conditional_information
 from understudy.schema import Schema
-from understudy.select.label_inputs import input_tables, keeps, kept_inputs
+from understudy.select.label_inputs import evened, input_tables, keeps, kept_inputs
 from understudy.separation import Separation
 
 NAMES = ("a", "b", "c", "d")
@@ -114,3 +114,23 @@ def test_a_row_of_inputs_is_no_longer_than_one(count):
     # Codes in their order, from one end to the other; what is missing has no place.
     places = tables["n0"][:, -1]
     assert list(np.sign(places)) == [-1, -1, 0, 1, 1, 0]
+
+
+def test_rare_codes_have_larger_inputs_and_rows_stay_as_long():
+    rng = np.random.default_rng(0)
+    drawn = {"a": rng.choice(3, 5000, p=[0.9, 0.09, 0.01]), "b": rng.integers(0, 4, 5000)}
+    place = np.linspace(-1, 1, 4)[:, None]
+    tables = {"a": np.eye(3) / 2, "b": np.concatenate([np.eye(4), place], axis=1) / 2}
+    found = evened(tables, drawn)
+    own = np.diag(found["a"])
+    assert own[0] < own[1] < own[2] <= 6 * own[0]
+    np.testing.assert_allclose(found["b"], tables["b"], rtol=0.1)  # all codes are as common
+    np.testing.assert_array_equal(found["b"][:, 4], tables["b"][:, 4])
+    assert np.mean(own[drawn["a"]] ** 2) == pytest.approx(0.25, rel=0.01)
+
+
+def test_codes_that_nobody_drew_have_inputs_too():
+    found = evened({"a": np.eye(3)}, {"a": np.zeros(0, np.uint8)})
+    assert np.isfinite(found["a"]).all()
+    found = evened({"a": np.eye(3)}, {"a": np.zeros(100, np.uint8)})
+    assert (np.diag(found["a"]) > 0).all()

@@ -22,6 +22,7 @@ from understudy.mechanisms.mwem import Mwem
 from understudy.mechanisms.prefair import PreFair, Search
 from understudy.mechanisms.prism import Prism
 from understudy.mechanisms.privci import PrivCI
+from understudy.mechanisms.tailored import LabelsBy, Tailored
 from understudy.privacy.budget import Budget
 from understudy.privacy.model_maps import ModelCells, ModelMerit
 from understudy.privacy.row_maps import ClippedMoments, InducingFeatures, NormalScores, RowMap
@@ -75,6 +76,7 @@ class Case:
 
 _QUICK: Mapping[type[Mechanism], Mechanism] = {
     DpdSyn: DpdSyn(label_model=LabelModel(most_steps=3)),
+    Tailored: Tailored(labels=LabelsBy.TRAINED, label_model=LabelModel(most_steps=3)),
     Lk2ss: Lk2ss(kernel_labels=KernelLabelModel(points=4)),
 }
 """Methods that would take long, and are as private with less work."""

@@ -1,0 +1,180 @@
+"""The default: rows that are made for their readers' task, and keep every promise at once.
+
+A joint model comes first: columns by themselves, what goes with the target, and what ties the rest
+(PRISM's steps, within every stated independence). Its rows teach a model of the task, which costs
+nothing. With part of the budget that model is then trained on the private rows, from where it is:
+what the joint model had no room for, gradients put right. Labels are drawn by its chances, as
+common as they were counted. Which of this is done is a rule on public numbers: docs/choosing.md.
+Without a target, a tree of pairs is kept (MST).
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from enum import StrEnum
+from fractions import Fraction
+from typing import ClassVar, cast
+
+import numpy as np
+
+from understudy.errors import BadInput, listed
+from understudy.knowledge import Allowed, anything
+from understudy.mechanisms.api import Model
+from understudy.mechanisms.label_model import LabelModel
+from understudy.mechanisms.labelling import INPUTS, check_split, kept_by, left_out
+from understudy.mechanisms.mst import Mst
+from understudy.mechanisms.parameters import check_number
+from understudy.mechanisms.prism import Prism
+from understudy.model.estimate import MODEL_BYTES
+from understudy.model.labelled import Features, LabelledModel
+from understudy.privacy.answers import Measurement
+from understudy.privacy.ledger import Ledger
+from understudy.select.label_inputs import evened, input_tables
+from understudy.select.labels_told import LabelsTold, told_as_classes
+from understudy.select.regimes import Predictive, Regime
+from understudy.separation import Separation
+from understudy.workload import Weights
+
+_SPLIT = 0.5
+_COUNTING = Fraction(1, 200)
+"""Of the budget: how many rows there are, for the rule to go by."""
+_WORTH_TRAINING = 700.0
+"""From this reach on, training on private rows teaches more than its part of the budget costs."""
+_SHOWN = 40_000
+"""So many rows of the joint model teach the model of the task."""
+
+
+class LabelsBy(StrEnum):
+    """Where the target's values come from."""
+
+    RULE = "rule"
+    """From one of the others, by a rule on public numbers."""
+    TRAINED = "trained"
+    """From a model of the task that the joint model teaches first, and private rows then."""
+    SHOWN = "shown"
+    """From a model of the task that only the joint model teaches: it smooths what that says."""
+    JOINT = "joint"
+    """From the joint model itself."""
+
+
+@dataclass(frozen=True)
+class Tailored:
+    """A joint model of all columns, and labels by a model of the task where that does better."""
+
+    target: str = ""
+    """The column to predict; where none is named, the table's target."""
+    regime: Regime | Mapping[str, Regime] = field(default_factory=Predictive)
+    """How features are found, or what is known about them; see `Prism`."""
+    also: Weights = field(default_factory=Weights)
+    """Further targets, with how much each matters beside the first."""
+    labels: LabelsBy = LabelsBy.RULE
+    """Where the target's values come from."""
+    label_model: LabelModel = field(default_factory=LabelModel)
+    split: float = _SPLIT
+    """The part of the budget that training gets, where there is some."""
+    model_bytes: int = MODEL_BYTES
+    """What the joint model may hold in memory at its peak."""
+
+    name: ClassVar[str] = "tailored"
+    about: ClassVar[str] = "a joint model, and labels by a model of the task: what auto means"
+    guarantee: ClassVar[str] = "(ε, δ)-differential privacy"
+    needs: ClassVar[str] = "nothing; a target, if there is one"
+
+    def __post_init__(self) -> None:
+        try:
+            object.__setattr__(self, "labels", LabelsBy(self.labels))
+        except ValueError:
+            msg = f"labels is {self.labels}; give one of {listed(LabelsBy)}."
+            raise BadInput(msg) from None
+        check_number("split", self.split, least=0)
+        check_split(self.split)
+        _ = self.joint  # refuses what it cannot use
+
+    @property
+    def joint(self) -> Prism:
+        """How the joint model is made, where there is a target."""
+        return Prism(self.target, self.regime, self.also, model_bytes=self.model_bytes)
+
+    def check(self, names: Sequence[str], target: str | None) -> None:
+        """Refuse what the columns do not allow; decided by public facts."""
+        if _target(self, target):
+            self.joint.check(names, target)
+
+    def check_independences(
+        self, allowed: Separation, names: Sequence[str], target: str | None
+    ) -> None:
+        """Refuse causes and blankets that tie what shall be independent."""
+        if _target(self, target):
+            self.joint.check_independences(allowed, names, target)
+
+    def remarks(self, model: Model, target: str | None) -> tuple[str, ...]:
+        """What a person should know: of the joint model, and of what labels go by."""
+        target = _target(self, target)
+        if not target:
+            return ()
+        if not isinstance(model, LabelledModel):
+            return self.joint.remarks(model, target)
+        joint = self.joint.remarks(cast("Model", model.features), target)
+        return (*joint, *left_out(model, target))
+
+    def left_out(self, model: Model, target: str | None) -> tuple[str, ...]:
+        """Features that were not measured all together: too large a table, or lost in noise."""
+        target = _target(self, target)
+        joint = cast("Model", model.features) if isinstance(model, LabelledModel) else model
+        return self.joint.left_out(joint, target) if target else ()
+
+    def fit(
+        self, ledger: Ledger, known: Sequence[Measurement] = (), allowed: Allowed = anything
+    ) -> Model:
+        """A model of the ledger's table."""
+        target = _target(self, ledger.schema.target)
+        if not target:
+            return Mst(model_bytes=self.model_bytes).fit(ledger, known, allowed)
+        self.check(ledger.domain.names, ledger.schema.target)
+        by = _labels_by(self, ledger, known, target)
+        if by is LabelsBy.JOINT:
+            return self.joint.fit(ledger, known, allowed)
+        # SELECT, MEASURE and FIT: the joint model
+        part = ledger.split(1 - self.split)[0] if by is LabelsBy.TRAINED else ledger
+        joint = cast("Features", self.joint.fit(part, known, allowed))
+        # SELECT: what labels may go by
+        kept, missing = kept_by(allowed, joint, target, ledger.domain.names)
+        ledger.declare(INPUTS, {"columns": kept, "left out": missing, "by": str(by)})
+        if not kept:  # labels are as they would be anyway; but what is promised is spent
+            if ledger.rest():
+                ledger.measure([(target,)], rho=ledger.rest())
+            return cast("Model", joint)
+        # MEASURE and FIT: the model of the task
+        counted = [one for one in joint.measurements if one.clique == (target,)]
+        told = LabelsTold.of(ledger.encoding.cells[target], target, counted)
+        rng = np.random.default_rng(0)
+        shown = joint.sample(_SHOWN, rng)
+        inputs = evened(input_tables(ledger.encoding.cells, kept), shown)
+        taught = self.label_model.taught_by(told, inputs, shown, joint.total)
+        if by is LabelsBy.TRAINED:
+            taught = self.label_model.taught(ledger, told, inputs, joint.total, begun=taught)
+        labels = self.label_model.labels(
+            told, inputs, taught, shown, rng, hard=False, match=True, balanced=True
+        )
+        return LabelledModel(ledger.domain, joint, target, labels)
+
+
+def _target(method: Tailored, target: str | None) -> str | None:
+    return method.target or target
+
+
+def _labels_by(
+    method: Tailored, ledger: Ledger, known: Sequence[Measurement], target: str
+) -> LabelsBy:
+    """Where labels come from: as asked for, or by a rule on public numbers and a noisy count."""
+    stated = not isinstance(method.regime, Predictive)
+    numeric = not told_as_classes(ledger.encoding.cells[target])
+    if len(ledger.domain) == 1 or numeric or stated or method.also.entries:
+        return LabelsBy.JOINT
+    if method.labels is not LabelsBy.RULE:
+        return method.labels
+    counted = next((one for one in known if one.clique == ()), None)
+    if counted is None:
+        (counted,) = ledger.measure([()], rho=ledger.rest() * _COUNTING)
+    rows = max(float(counted.values), 1.0)
+    worth = method.label_model.reach(rows, ledger.rest()) >= _WORTH_TRAINING
+    return LabelsBy.TRAINED if worth else LabelsBy.SHOWN

@@ -1,0 +1,238 @@
+"""The default: which labels it gives by which rule, one budget for all, and every promise kept."""
+
+from fractions import Fraction
+
+import numpy as np
+import pyarrow as pa
+import pytest
+
+from understudy.column import Column, Kind, Role
+from understudy.errors import BadInput, UnknownColumn
+from understudy.knowledge import Independence
+from understudy.mechanisms.label_model import Label, LabelModel
+from understudy.mechanisms.labelling import INPUTS
+from understudy.mechanisms.tailored import LabelsBy, Tailored
+from understudy.model.information import model_information
+from understudy.model.labelled import LabelledModel
+from understudy.model.merged import MergedModel
+from understudy.pipeline import synthesize
+from understudy.privacy.accountant import cost
+from understudy.privacy.budget import Budget
+from understudy.privacy.folder import verify
+from understudy.privacy.ledger import Ledger
+from understudy.privacy.noise import SeededForTests
+from understudy.release import load
+from understudy.schema import Schema
+from understudy.select.regimes import Causal
+from understudy.separation import Separation
+from understudy.workload import Weights
+
+ROWS = 4000
+CHANCES = [0.05, 0.2, 0.8, 0.95]
+
+
+def column(name, role=Role.FEATURE, **facts):
+    facts = {"kind": Kind.INTEGER, "bounds": (0, 3), "null": False} | facts
+    return Column(name=name, role=role, **facts)
+
+
+YES = {"kind": Kind.CATEGORICAL, "categories": ("no", "yes"), "bounds": None}
+SCHEMA = Schema(
+    (column("y", Role.TARGET, **YES), column("a"), column("b"), column("other")), rows_bound=10**5
+)
+
+
+def table(rows=ROWS, seed=0):
+    """y goes by a alone; b goes with a."""
+    rng = np.random.default_rng(seed)
+    a = rng.integers(0, 4, rows)
+    y = np.where(rng.random(rows) < np.array(CHANCES)[a], "yes", "no")
+    b = np.where(rng.random(rows) < 0.8, a, rng.integers(0, 4, rows))
+    return pa.table({"y": y, "a": a, "b": b, "other": rng.integers(0, 4, rows)})
+
+
+def opened(data=None, schema=SCHEMA, epsilon=3.0):
+    data = table() if data is None else data
+    return Ledger.open(data, schema, Budget(epsilon, 1e-9), source=SeededForTests(1))
+
+
+def fitted(method, **given):
+    with opened(**given) as ledger:
+        model = method.fit(ledger)
+        doors = [entry.request["door"] for entry in ledger.entries]
+        whole = ledger.budget.rho
+        spent = sum(cost(entry.event, ledger.budget.order) for entry in ledger.entries)
+    assert 0 <= whole - spent < whole * Fraction(1, 10**5)
+    return model, doors
+
+
+@pytest.mark.parametrize("labels", LabelsBy)
+def test_labels_follow_what_predicts_them_wherever_they_come_from(labels):
+    model, doors = fitted(Tailored(labels=labels), epsilon=5.0)
+    drawn = model.sample(8000, np.random.default_rng(0))
+    assert list(drawn) == ["y", "a", "b", "other"]
+    shares = [np.mean(drawn["y"][drawn["a"] == code] == 1) for code in range(4)]
+    np.testing.assert_allclose(shares, CHANCES, atol=0.15)
+    assert np.mean(drawn["y"]) == pytest.approx(0.5, abs=0.04)
+    assert np.mean(drawn["a"] == drawn["b"]) > 0.6
+    assert ("train" in doors) == (labels in {LabelsBy.RULE, LabelsBy.TRAINED})
+    assert isinstance(model, MergedModel if labels is LabelsBy.JOINT else LabelledModel)
+
+
+@pytest.mark.parametrize(
+    ("rows", "epsilon", "trains"), [(300, 1.0, False), (4000, 0.2, False), (4000, 5.0, True)]
+)
+def test_training_begins_where_rows_and_budget_are_worth_it(rows, epsilon, trains):
+    _, doors = fitted(Tailored(), data=table(rows), epsilon=epsilon)
+    assert ("train" in doors) == trains
+
+
+def test_training_gets_its_part_of_the_budget_and_goes_on_from_the_joint_model():
+    with opened() as ledger:
+        whole = ledger.rest()
+        Tailored(labels="trained", split=0.3).fit(ledger)
+        costs = {e.request["door"]: cost(e.event, ledger.budget.order) for e in ledger.entries}
+        assert float((costs["train"] + costs["sum"]) / whole) == pytest.approx(0.3, rel=1e-6)
+        (training,) = (e.request for e in ledger.entries if e.request["door"] == "train")
+        assert training["begun"]
+
+
+@pytest.mark.parametrize(
+    "method",
+    [
+        Tailored(labels="trained", also=Weights({"b": 1.0})),
+        Tailored(labels="trained", regime=Causal(["a"])),
+    ],
+    ids=["several targets", "causes"],
+)
+def test_what_only_the_joint_model_keeps_comes_from_it(method):
+    model, doors = fitted(method)
+    assert isinstance(model, MergedModel)
+    assert "train" not in doors
+
+
+def test_numbers_come_from_the_joint_model():
+    target = column("y", Role.TARGET, kind=Kind.REAL, bounds=(0.0, 30.0), bins=30)
+    schema = Schema((target, *SCHEMA.columns[1:]), rows_bound=10**5)
+    rows = table()
+    numbers = pa.array(rows["a"].to_numpy() * 7.0 + 1)
+    rows = rows.set_column(0, "y", numbers)
+    model, _ = fitted(Tailored(), data=rows, schema=schema)
+    drawn = model.sample(4000, np.random.default_rng(0))
+    assert np.corrcoef(drawn["y"], drawn["a"])[0, 1] > 0.9
+
+
+def test_classes_may_be_many():
+    facts = {"kind": Kind.CATEGORICAL, "categories": tuple("pqrs"), "bounds": None}
+    schema = Schema((column("y", Role.TARGET, **facts), *SCHEMA.columns[1:]), rows_bound=10**5)
+    rows = table()
+    letters = pa.array(np.array([*"pqrs"])[rows["a"].to_numpy()])
+    model, _ = fitted(Tailored(), data=rows.set_column(0, "y", letters), schema=schema)
+    drawn = model.sample(4000, np.random.default_rng(0))
+    assert np.mean(drawn["y"] == drawn["a"]) > 0.9
+
+
+def test_without_a_target_a_tree_of_pairs_is_kept():
+    schema = Schema(tuple(SCHEMA.columns[1:]), rows_bound=10**5)
+    rows = table().drop_columns(["y"])
+    model, doors = fitted(Tailored(), data=rows, schema=schema, epsilon=2.0)
+    assert {*doors} == {"measure", "select"}
+    drawn = model.sample(4000, np.random.default_rng(0))
+    assert np.mean(drawn["a"] == drawn["b"]) > 0.7
+    assert Tailored().remarks(model, None) == ()
+
+
+def test_a_single_column_is_counted():
+    schema = Schema((SCHEMA.columns[0],), rows_bound=10**5)
+    model, _ = fitted(Tailored(), data=table().select(["y"]), schema=schema)
+    assert np.mean(model.sample(4000, np.random.default_rng(0))["y"]) == pytest.approx(0.5, abs=0.1)
+
+
+@pytest.mark.parametrize("labels", ["trained", "shown"])
+def test_independences_hold_and_what_labels_do_not_go_by_is_told(labels):
+    apart = Independence("y", "b", ["a"])
+    method = Tailored(labels=labels)
+    with opened() as ledger:
+        model = method.fit(ledger, allowed=Separation([apart]))
+        certificate = ledger.close()
+    assert certificate.public[INPUTS] == {
+        "columns": ["a", "other"],
+        "left out": ["b"],
+        "by": labels,
+    }
+    assert model_information(model, apart) <= 1e-9
+    assert any("do not go by b" in remark for remark in method.remarks(model, "y"))
+
+
+def test_where_labels_may_go_by_nothing_the_joint_model_is_all():
+    apart = [Independence("y", name) for name in ("a", "b", "other")]
+    with opened() as ledger:
+        model = Tailored(labels="trained").fit(ledger, allowed=Separation(apart))
+        assert ledger.rest() < ledger.budget.rho * Fraction(1, 10**5)
+    drawn = model.sample(8000, np.random.default_rng(0))
+    assert np.mean(drawn["y"]) == pytest.approx(0.5, abs=0.05)
+
+
+def test_a_release_keeps_every_promise_at_once(tmp_path):
+    release = synthesize(
+        table(),
+        epsilon=4.0,
+        delta=1e-6,
+        target="y",
+        schema=SCHEMA,
+        constraints=["y _||_ b | a"],
+        protect_outliers=True,
+        protect_where=["a >= 3"],
+    )
+    certificate = release.certificate
+    assert certificate.public["method"]["name"] == "tailored"
+    assert certificate.epsilon <= 4.0
+    assert {cap.where for cap in certificate.caps} == {"a >= 3"}
+    assert all(cap.budget.epsilon <= 2.0 for cap in certificate.caps)
+    assert model_information(release.model, Independence("y", "b", ["a"])) <= 1e-9
+    release.save(tmp_path / "out")
+    assert all(check.passed for check in verify(tmp_path / "out"))
+    again = load(tmp_path / "out")
+    one, two = (r.model.sample(500, np.random.default_rng(3)) for r in (release, again))
+    for name in one:
+        np.testing.assert_array_equal(one[name], two[name])
+
+
+@pytest.mark.parametrize(
+    ("rows", "kind"), [(0, LabelledModel), (1, LabelledModel), (2, LabelledModel)]
+)
+def test_tables_with_next_to_nothing_in_them(rows, kind):
+    model, _ = fitted(Tailored(), data=table(max(rows, 1)).slice(0, rows), epsilon=1.0)
+    assert isinstance(model, kind)
+    assert len(model.sample(10, np.random.default_rng(0))["y"]) == 10
+
+
+def test_one_class_alone_is_drawn_alone():
+    rows = table().set_column(0, "y", pa.array(["no"] * ROWS))
+    model, _ = fitted(Tailored(), data=rows)
+    assert np.mean(model.sample(4000, np.random.default_rng(0))["y"]) < 0.02
+
+
+@pytest.mark.parametrize(
+    ("wrong", "error", "words"),
+    [
+        (lambda: Tailored(labels="best"), BadInput, "rule, trained, shown, joint"),
+        (lambda: Tailored(split=0.0), BadInput, "between 0 and 1"),
+        (lambda: Tailored(split=1.0), BadInput, "between 0 and 1"),
+        (lambda: Tailored(also=Weights({"y": 1.0})).check(["y", "a"], "y"), BadInput, "already"),
+        (lambda: Tailored("z").check(["y", "a"], None), UnknownColumn, "z"),
+    ],
+)
+def test_mistakes_are_refused_with_the_way_out(wrong, error, words):
+    with pytest.raises(error, match=words):
+        wrong()
+
+
+def test_other_models_of_the_task_may_be_asked_for():
+    for label in Label:
+        model, doors = fitted(
+            Tailored(labels="trained", label_model=LabelModel(label, most_steps=30))
+        )
+        assert "train" in doors
+        drawn = model.sample(4000, np.random.default_rng(0))
+        assert np.mean(drawn["y"][drawn["a"] == 3]) > np.mean(drawn["y"][drawn["a"] == 0]) + 0.3
