@@ -20,7 +20,7 @@ from understudy.schema import Schema
 
 LEAST_ROWS = 2000
 """A table with fewer is not given to discovery, which would find nothing but noise."""
-DEVELOPMENT = ("compas", "law", "german")
+DEVELOPMENT = ("compas", "law", "german", "lpd")
 """The tables by which the rule of `auto` was chosen: means are shown without them, too."""
 
 

@@ -37,7 +37,7 @@ from understudy.workload import Weights
 _SPLIT = 0.5
 _COUNTING = Fraction(1, 200)
 """Of the budget: how many rows there are, for the rule to go by."""
-_WORTH_TRAINING = 700.0
+_WORTH_TRAINING = 500.0
 """From this reach on, training on private rows teaches more than its part of the budget costs."""
 _SHOWN = 40_000
 """So many rows of the joint model teach the model of the task."""
