@@ -28,7 +28,7 @@ from understudy.model.estimate import MODEL_BYTES
 from understudy.model.labelled import Features, LabelledModel
 from understudy.privacy.answers import Measurement
 from understudy.privacy.ledger import Ledger
-from understudy.select.label_inputs import evened, input_tables
+from understudy.select.label_inputs import evened, input_tables, kept_inputs
 from understudy.select.labels_told import LabelsTold, told_as_classes
 from understudy.select.regimes import Predictive, Regime
 from understudy.separation import Separation
@@ -39,6 +39,8 @@ _COUNTING = Fraction(1, 200)
 """Of the budget: how many rows there are, for the rule to go by."""
 _WORTH_TRAINING = 500.0
 """From this reach on, training on private rows teaches more than its part of the budget costs."""
+_MOST_INPUTS, _TWO, _MOST_CLASSES = 2000, 2, 20
+"""Codes of all columns, and classes: with more, a model of the task takes long, for little."""
 _SHOWN = 40_000
 """So many rows of the joint model teach the model of the task."""
 
@@ -85,6 +87,12 @@ class Tailored:
         except ValueError:
             msg = f"labels is {self.labels}; give one of {listed(LabelsBy)}."
             raise BadInput(msg) from None
+        if self.labels not in {LabelsBy.RULE, LabelsBy.JOINT} and self.regimes_stated:
+            msg = (
+                f"labels={self.labels}: with causes, a graph or further targets, labels come from "
+                "the joint model. Leave out one of them."
+            )
+            raise BadInput(msg)
         check_number("split", self.split, least=0)
         check_split(self.split)
         _ = self.joint  # refuses what it cannot use
@@ -94,10 +102,16 @@ class Tailored:
         """How the joint model is made, where there is a target."""
         return Prism(self.target, self.regime, self.also, model_bytes=self.model_bytes)
 
+    @property
+    def regimes_stated(self) -> bool:
+        """Whether somebody said what the target depends on, or that there are several."""
+        regimes = self.regime.values() if isinstance(self.regime, Mapping) else [self.regime]
+        return bool(self.also.entries) or not all(isinstance(one, Predictive) for one in regimes)
+
     def check(self, names: Sequence[str], target: str | None) -> None:
         """Refuse what the columns do not allow; decided by public facts."""
-        if _target(self, target):
-            self.joint.check(names, target)
+        if _target(self, target) or self != Tailored(model_bytes=self.model_bytes):
+            self.joint.check(names, target)  # without a target it says that it needs one
 
     def check_independences(
         self, allowed: Separation, names: Sequence[str], target: str | None
@@ -130,9 +144,11 @@ class Tailored:
         if not target:
             return Mst(model_bytes=self.model_bytes).fit(ledger, known, allowed)
         self.check(ledger.domain.names, ledger.schema.target)
-        by = _labels_by(self, ledger, known, target)
+        by = _labels_by(self, ledger, known, allowed, target)
         if by is LabelsBy.JOINT:
             return self.joint.fit(ledger, known, allowed)
+        if by is LabelsBy.TRAINED:
+            self.label_model.check_price(ledger, ledger.rest() * Fraction(self.split))
         # SELECT, MEASURE and FIT: the joint model
         part = ledger.split(1 - self.split)[0] if by is LabelsBy.TRAINED else ledger
         joint = cast("Features", self.joint.fit(part, known, allowed))
@@ -162,13 +178,31 @@ def _target(method: Tailored, target: str | None) -> str | None:
     return method.target or target
 
 
+def _suits(ledger: Ledger, target: str, allowed: Allowed) -> bool:
+    """Whether a model of the task can tell the target, by public facts alone."""
+    cells, sizes = ledger.encoding.cells[target], ledger.domain.sizes
+    classes = cells.size - (cells.missing is not None)
+    others = [name for name in ledger.domain.names if name != target]
+    if not (told_as_classes(cells) and _TWO <= classes <= _MOST_CLASSES):
+        return False
+    if sum(sizes[name] for name in others) > _MOST_INPUTS:
+        return False
+    if isinstance(allowed, Separation) and any(
+        target in one.given for one in allowed.independences
+    ):
+        return False  # labels that are given tie what they go by
+    return bool(kept_inputs(allowed, [], target, others))
+
+
 def _labels_by(
-    method: Tailored, ledger: Ledger, known: Sequence[Measurement], target: str
+    method: Tailored,
+    ledger: Ledger,
+    known: Sequence[Measurement],
+    allowed: Allowed,
+    target: str,
 ) -> LabelsBy:
     """Where labels come from: as asked for, or by a rule on public numbers and a noisy count."""
-    stated = not isinstance(method.regime, Predictive)
-    numeric = not told_as_classes(ledger.encoding.cells[target])
-    if len(ledger.domain) == 1 or numeric or stated or method.also.entries:
+    if method.regimes_stated or not _suits(ledger, target, allowed):
         return LabelsBy.JOINT
     if method.labels is not LabelsBy.RULE:
         return method.labels
@@ -176,5 +210,7 @@ def _labels_by(
     if counted is None:
         (counted,) = ledger.measure([()], rho=ledger.rest() * _COUNTING)
     rows = max(float(counted.values), 1.0)
-    worth = method.label_model.reach(rows, ledger.rest()) >= _WORTH_TRAINING
+    # Of somebody with k rows, noise is k times as large.
+    reach = method.label_model.reach(rows, ledger.rest()) / float(ledger.unit.steps)
+    worth = reach >= _WORTH_TRAINING
     return LabelsBy.TRAINED if worth else LabelsBy.SHOWN

@@ -3,9 +3,9 @@
 Drawn by themselves, labels scatter: of a hundred rows with a chance of a half, ten more or fewer
 than fifty may have the label. A reader's model learns that scatter too. Here rows are drawn in
 small blocks, and where earlier blocks gave the rows with some code too many of a label, it becomes
-a little less likely for later ones. Each row's chance stays what it was, on average over draws; the
-sums that models learn from come out nearly exact. It looks at nothing but chances and codes that
-were drawn already, so it is free.
+a little less likely for later ones. A row's chance stays about what it was, on average over draws
+(of few rows, rare labels come a little more often); the sums that models learn from come out nearly
+exact. It looks at nothing but chances and codes that were drawn already, so it is free.
 """
 
 from collections.abc import Sequence
@@ -19,10 +19,10 @@ Codes = NDArray[np.unsignedinteger]
 _BLOCKS, _LEAST_ROWS = 200, 20
 _MOST_CELLS, _MOST_TABLES = 400, 128
 """Pairs of columns with more combinations are left out, and the largest of too many."""
-_FARTHEST = 2.0
+_FARTHEST = 1.0
 """Logits are moved by no more."""
 _LEAST_VARIANCE = 0.5
-_IMPOSSIBLE = 1e-300
+_STILL_POSSIBLE = 1e-300
 
 
 class _Kinds:
@@ -52,9 +52,9 @@ def balanced(
 ) -> NDArray[np.intp]:
     """A class for each row, by its chances; columns and their sizes say which rows are alike."""
     rows, classes = chances.shape
-    drawn = np.zeros(rows, np.intp)
     if not columns:
         return by_chance(chances, rng)
+    drawn = np.zeros(rows, np.intp)
     kinds = _Kinds(columns, sizes)
     surplus = np.zeros((kinds.number, classes))
     blocks = min(_BLOCKS, rows // _LEAST_ROWS + 1)
@@ -63,7 +63,7 @@ def balanced(
         # How much a logit moves what rows of a kind expect.
         moves = np.maximum(_summed(alike, own * (1 - own), kinds.number), _LEAST_VARIANCE)
         excess = np.clip((surplus / moves)[alike].mean(axis=1), -_FARTHEST, _FARTHEST)
-        drawn[block] = by_chance(own * np.exp(-excess) + _IMPOSSIBLE * (own > 0), rng)
+        drawn[block] = by_chance(own * np.exp(-excess) + _STILL_POSSIBLE * (own > 0), rng)
         surplus += _summed(alike, np.eye(classes)[drawn[block]] - own, kinds.number)
     return drawn
 

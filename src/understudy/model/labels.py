@@ -203,7 +203,7 @@ class ClassLabels:
             factor,
             moved,
             bool(content["hard"]),
-            bool(content["balanced"]),
+            bool(content.get("balanced", False)),
         )
 
 

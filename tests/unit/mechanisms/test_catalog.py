@@ -89,10 +89,9 @@ def test_the_names_are_those_of_the_command_line():
         ),
         (
             "tailored",
-            {"labels": "shown", "k": "3", "also": "b", "hidden": "4"},
+            {"labels": "shown", "k": "3", "hidden": "4"},
             Tailored(
                 regime=Predictive(k=3),
-                also=Weights({"b": 1}),
                 labels=LabelsBy.SHOWN,
                 label_model=LabelModel(hidden=4),
             ),

@@ -15,12 +15,14 @@ from understudy.mechanisms.tailored import LabelsBy, Tailored
 from understudy.model.information import model_information
 from understudy.model.labelled import LabelledModel
 from understudy.model.merged import MergedModel
+from understudy.model.product import ProductModel
 from understudy.pipeline import synthesize
 from understudy.privacy.accountant import cost
 from understudy.privacy.budget import Budget
 from understudy.privacy.folder import verify
 from understudy.privacy.ledger import Ledger
 from understudy.privacy.noise import SeededForTests
+from understudy.privacy.unit import Person, Record
 from understudy.release import load
 from understudy.schema import Schema
 from understudy.select.regimes import Causal
@@ -100,10 +102,11 @@ def test_training_gets_its_part_of_the_budget_and_goes_on_from_the_joint_model()
 @pytest.mark.parametrize(
     "method",
     [
-        Tailored(labels="trained", also=Weights({"b": 1.0})),
-        Tailored(labels="trained", regime=Causal(["a"])),
+        Tailored(also=Weights({"b": 1.0})),
+        Tailored(regime=Causal(["a"])),
+        Tailored(regime={"y": Causal(["a"])}),
     ],
-    ids=["several targets", "causes"],
+    ids=["several targets", "causes", "causes of one"],
 )
 def test_what_only_the_joint_model_keeps_comes_from_it(method):
     model, doors = fitted(method)
@@ -164,11 +167,22 @@ def test_independences_hold_and_what_labels_do_not_go_by_is_told(labels):
     assert any("do not go by b" in remark for remark in method.remarks(model, "y"))
 
 
-def test_where_labels_may_go_by_nothing_the_joint_model_is_all():
-    apart = [Independence("y", name) for name in ("a", "b", "other")]
+@pytest.mark.parametrize(
+    "apart",
+    [
+        [Independence("y", name) for name in ("a", "b", "other")],
+        [Independence("a", "other", ["y"])],
+    ],
+    ids=["nothing goes with it", "it is given"],
+)
+def test_where_labels_may_go_by_nothing_the_joint_model_gets_all(apart):
     with opened() as ledger:
         model = Tailored(labels="trained").fit(ledger, allowed=Separation(apart))
         assert ledger.rest() < ledger.budget.rho * Fraction(1, 10**5)
+        assert "train" not in [entry.request["door"] for entry in ledger.entries]
+    assert isinstance(model, MergedModel | ProductModel)
+    for one in apart:
+        assert model_information(model, one) <= 1e-9
     drawn = model.sample(8000, np.random.default_rng(0))
     assert np.mean(drawn["y"]) == pytest.approx(0.5, abs=0.05)
 
@@ -207,6 +221,30 @@ def test_tables_with_next_to_nothing_in_them(rows, kind):
     assert len(model.sample(10, np.random.default_rng(0))["y"]) == 10
 
 
+@pytest.mark.parametrize(("classes", "codes"), [(21, 4), (2, 2001), (1, 4)])
+def test_tables_that_no_model_of_the_task_suits_are_left_to_the_joint_model(classes, codes):
+    labels = tuple(f"c{k}" for k in range(classes))
+    target = column("y", Role.TARGET, kind=Kind.CATEGORICAL, categories=labels, bounds=None)
+    wide = column("a", kind=Kind.CATEGORICAL, categories=tuple(range(codes)), bounds=None)
+    rng = np.random.default_rng(0)
+    rows = pa.table({"y": rng.choice(labels, 500), "a": rng.integers(0, codes, 500)})
+    model, doors = fitted(Tailored(labels="trained"), data=rows, schema=Schema((target, wide)))
+    assert "train" not in doors
+    assert len(model.sample(10, np.random.default_rng(0))["y"]) == 10
+
+
+def test_somebody_with_many_rows_makes_training_less_worth_it():
+    rows = table().append_column("who", pa.array(np.arange(ROWS) // 20))
+    who = Column(name="who", kind=Kind.INTEGER, role=Role.ID)
+    schema = Schema((*SCHEMA.columns, who), rows_bound=10**5)
+    for unit, trains in ((Record(), True), (Person("who", 20), False)):
+        budget, source = Budget(5.0, 1e-9), SeededForTests(1)
+        with Ledger.open(rows, schema, budget, unit=unit, source=source) as ledger:
+            Tailored().fit(ledger)
+            doors = [entry.request["door"] for entry in ledger.entries]
+        assert ("train" in doors) == trains
+
+
 def test_one_class_alone_is_drawn_alone():
     rows = table().set_column(0, "y", pa.array(["no"] * ROWS))
     model, _ = fitted(Tailored(), data=rows)
@@ -220,6 +258,9 @@ def test_one_class_alone_is_drawn_alone():
         (lambda: Tailored(split=0.0), BadInput, "between 0 and 1"),
         (lambda: Tailored(split=1.0), BadInput, "between 0 and 1"),
         (lambda: Tailored(also=Weights({"y": 1.0})).check(["y", "a"], "y"), BadInput, "already"),
+        (lambda: Tailored(labels="shown", regime=Causal(["a"])), BadInput, "joint model"),
+        (lambda: Tailored(regime=Causal(["a"])).check(["y", "a"], None), BadInput, "--target"),
+        (lambda: Tailored(labels="shown").check(["y", "a"], None), BadInput, "--target"),
         (lambda: Tailored("z").check(["y", "a"], None), UnknownColumn, "z"),
     ],
 )
