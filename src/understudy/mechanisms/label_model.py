@@ -125,6 +125,11 @@ class LabelModel:
         """The clipping norm."""
         return self.clip or self._usual(1.0, 2.0)
 
+    @property
+    def _rate(self) -> float:
+        """The learning rate."""
+        return self.learning_rate or self._usual(1.0, 0.3)
+
     def _usual(self, linear: float, hidden: float) -> float:
         return hidden if self.label_model is Label.MLP else linear
 
@@ -135,7 +140,7 @@ class LabelModel:
     def steps(self, rows: float, rho: Fraction) -> tuple[int, float]:
         """How many steps of which length a budget is worth: by public numbers alone."""
         whole = self.reach(rows, rho)
-        longest = (self.learning_rate or self._usual(1.0, 0.3)) / (1 - self.momentum)
+        longest = self._rate / (1 - self.momentum)
         count = min(max(math.ceil(whole / longest), 1), self.most_steps)
         length = min(whole / count, 2 * longest)
         return count, length * (1 - self.momentum)
@@ -149,17 +154,17 @@ class LabelModel:
         *,
         begun: Taught | None = None,
     ) -> Taught | None:
-        """A trained model, for all that is left; None where there is nothing to learn.
+        """A trained model, for all that is left; what was `begun` where there is nothing to learn.
 
-        Training goes on from what was `begun`, where something was.
+        Training goes on from there.
         """
         task = self._task(told, inputs, rows, ledger.rest())
-        if task is not None and begun is not None:
-            task = replace(task, begun=begun.layers)
         if task is None:
             # Not needed; but what is promised for a release is spent on it.
             ledger.measure([(told.column,)], rho=ledger.rest())
             return begun
+        if begun is not None:
+            task = replace(task, begun=begun.layers)
         rho = ledger.rest() * (1 - self._part(told))
         if self.tries:
             tasks = self._tried(task, rows, ledger.run_rho(rho, self.tries))
@@ -213,11 +218,13 @@ class LabelModel:
         """
         if not inputs or told.told < 2:  # noqa: PLR2004 - two labels to tell apart
             return None
-        usual = self.learning_rate or self._usual(1.0, 0.3)
-        steps, rate = (
-            (min(_STEPS_SHOWN, self.most_steps), usual) if rho is None else self.steps(rows, rho)
-        )
-        task = Training(
+        if rho is None:
+            steps, rate = min(_STEPS_SHOWN, self.most_steps), self._rate
+        else:
+            steps, rate = self.steps(rows, rho)
+            if not rho or steps / (2 * rho) >= _MOST_NOISE**2:
+                return None
+        return Training(
             inputs,
             told.column,
             told.table,
@@ -230,8 +237,6 @@ class LabelModel:
             learning_rate=rate,
             momentum=self.momentum,
         )
-        noise = 0 if rho is None else task.steps / (2 * rho) if rho else math.inf
-        return task if noise < _MOST_NOISE**2 else None
 
     def labels(  # noqa: PLR0913 - the last by name
         self,

@@ -56,6 +56,7 @@ def told(tasks: Sequence[Training], scales: Sequence[float], gamma: Fraction) ->
     settings = [
         {
             "inputs": list(task.inputs),
+            **({"begun": True} if task.begun else {}),
             "hidden": task.hidden,
             "steps": task.steps,
             "clip": task.clip,
