@@ -1,11 +1,12 @@
 """The default: rows that are made for their readers' task, and keep every promise at once.
 
-A joint model comes first: columns by themselves, what goes with the target, and what ties the rest
-(PRISM's steps, within every stated independence). Its rows teach a model of the task, which costs
+A joint model comes first: columns by themselves, what goes with the target, what ties the rest,
+and what all that gets most wrong, within every stated independence (`Adaptive`; where causes, a
+graph or several targets are stated, `Prism`). Its rows teach a model of the task, which costs
 nothing. With part of the budget that model is then trained on the private rows, from where it is:
 what the joint model had no room for, gradients put right. Labels are drawn by its chances, as
 common as they were counted. Which of this is done is a rule on public numbers: docs/choosing.md.
-Without a target, a tree of pairs is kept (MST).
+Without a target, the joint model is all there is.
 """
 
 from collections.abc import Mapping, Sequence
@@ -18,11 +19,11 @@ import numpy as np
 
 from understudy.errors import BadInput, listed
 from understudy.knowledge import Allowed, anything
+from understudy.mechanisms.adaptive import Adaptive
 from understudy.mechanisms.api import Model
 from understudy.mechanisms.label_model import LabelModel
 from understudy.mechanisms.labelling import INPUTS, check_split, kept_by, left_out
-from understudy.mechanisms.mst import Mst
-from understudy.mechanisms.parameters import check_number
+from understudy.mechanisms.parameters import check_number, check_whole
 from understudy.mechanisms.prism import Prism
 from understudy.model.estimate import MODEL_BYTES
 from understudy.model.labelled import Features, LabelledModel
@@ -35,14 +36,14 @@ from understudy.separation import Separation
 from understudy.workload import Weights
 
 _SPLIT = 0.5
+_TASK_ALONE, _TASK_BESIDE = 0.5, 0.3
+"""Of the joint model's budget: the target's pairs; where labels are trained besides, less."""
 _COUNTING = Fraction(1, 200)
 """Of the budget: how many rows there are, for the rule to go by."""
 _WORTH_TRAINING = 500.0
 """From this reach on, training on private rows teaches more than its part of the budget costs."""
 _MOST_INPUTS, _TWO, _MOST_CLASSES = 2000, 2, 20
 """Codes of all columns, and classes: with more, a model of the task takes long, for little."""
-_SHOWN = 40_000
-"""So many rows of the joint model teach the model of the task."""
 
 
 class LabelsBy(StrEnum):
@@ -73,6 +74,8 @@ class Tailored:
     label_model: LabelModel = field(default_factory=LabelModel)
     split: float = _SPLIT
     """The part of the budget that training gets, where there is some."""
+    shown: int = 40_000
+    """So many rows of the joint model teach the model of the task."""
     model_bytes: int = MODEL_BYTES
     """What the joint model may hold in memory at its peak."""
 
@@ -93,14 +96,22 @@ class Tailored:
                 "the joint model. Leave out one of them."
             )
             raise BadInput(msg)
+        check_whole("shown", self.shown, least=1)
         check_number("split", self.split, least=0)
         check_split(self.split)
-        _ = self.joint  # refuses what it cannot use
+        _ = self.stated  # refuses what it cannot use
 
     @property
-    def joint(self) -> Prism:
-        """How the joint model is made, where there is a target."""
+    def stated(self) -> Prism:
+        """What is stated about the target, and how it would be kept."""
         return Prism(self.target, self.regime, self.also, model_bytes=self.model_bytes)
+
+    def joint(self, by: LabelsBy = LabelsBy.JOINT) -> Prism | Adaptive:
+        """How the joint model is made: with less for the task where labels are trained besides."""
+        if self.regime != Predictive() or self.also.entries:
+            return self.stated
+        task = _TASK_BESIDE if by is LabelsBy.TRAINED else _TASK_ALONE
+        return Adaptive(self.target, task, self.model_bytes)
 
     @property
     def regimes_stated(self) -> bool:
@@ -111,30 +122,29 @@ class Tailored:
     def check(self, names: Sequence[str], target: str | None) -> None:
         """Refuse what the columns do not allow; decided by public facts."""
         if _target(self, target) or self != Tailored(model_bytes=self.model_bytes):
-            self.joint.check(names, target)  # without a target it says that it needs one
+            self.stated.check(names, target)  # without a target it says that it needs one
 
     def check_independences(
         self, allowed: Separation, names: Sequence[str], target: str | None
     ) -> None:
         """Refuse causes and blankets that tie what shall be independent."""
         if _target(self, target):
-            self.joint.check_independences(allowed, names, target)
+            self.stated.check_independences(allowed, names, target)
 
     def remarks(self, model: Model, target: str | None) -> tuple[str, ...]:
         """What a person should know: of the joint model, and of what labels go by."""
         target = _target(self, target)
-        if not target:
-            return ()
-        if not isinstance(model, LabelledModel):
-            return self.joint.remarks(model, target)
-        joint = self.joint.remarks(cast("Model", model.features), target)
-        return (*joint, *left_out(model, target))
+        joint = cast("Model", model.features) if isinstance(model, LabelledModel) else model
+        method = self.joint()
+        said = method.remarks(joint, target) if isinstance(method, Prism) else ()
+        return (*said, *left_out(model, target)) if isinstance(model, LabelledModel) else said
 
     def left_out(self, model: Model, target: str | None) -> tuple[str, ...]:
         """Features that were not measured all together: too large a table, or lost in noise."""
         target = _target(self, target)
         joint = cast("Model", model.features) if isinstance(model, LabelledModel) else model
-        return self.joint.left_out(joint, target) if target else ()
+        method = self.joint()
+        return method.left_out(joint, target) if isinstance(method, Prism) else ()
 
     def fit(
         self, ledger: Ledger, known: Sequence[Measurement] = (), allowed: Allowed = anything
@@ -142,16 +152,16 @@ class Tailored:
         """A model of the ledger's table."""
         target = _target(self, ledger.schema.target)
         if not target:
-            return Mst(model_bytes=self.model_bytes).fit(ledger, known, allowed)
+            return self.joint().fit(ledger, known, allowed)
         self.check(ledger.domain.names, ledger.schema.target)
         by = _labels_by(self, ledger, known, allowed, target)
         if by is LabelsBy.JOINT:
-            return self.joint.fit(ledger, known, allowed)
+            return self.joint().fit(ledger, known, allowed)
         if by is LabelsBy.TRAINED:
             self.label_model.check_price(ledger, ledger.rest() * Fraction(self.split))
         # SELECT, MEASURE and FIT: the joint model
         part = ledger.split(1 - self.split)[0] if by is LabelsBy.TRAINED else ledger
-        joint = cast("Features", self.joint.fit(part, known, allowed))
+        joint = cast("Features", self.joint(by).fit(part, known, allowed))
         # SELECT: what labels may go by
         kept, missing = kept_by(allowed, joint, target, ledger.domain.names)
         ledger.declare(INPUTS, {"columns": kept, "left out": missing, "by": str(by)})
@@ -163,7 +173,7 @@ class Tailored:
         counted = [one for one in joint.measurements if one.clique == (target,)]
         told = LabelsTold.of(ledger.encoding.cells[target], target, counted)
         rng = np.random.default_rng(0)
-        shown = joint.sample(_SHOWN, rng)
+        shown = joint.sample(self.shown, rng)
         inputs = evened(input_tables(ledger.encoding.cells, kept), shown)
         taught = self.label_model.taught_by(told, inputs, shown, joint.total)
         if by is LabelsBy.TRAINED:

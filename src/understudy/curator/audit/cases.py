@@ -76,7 +76,7 @@ class Case:
 
 _QUICK: Mapping[type[Mechanism], Mechanism] = {
     DpdSyn: DpdSyn(label_model=LabelModel(most_steps=3)),
-    Tailored: Tailored(labels=LabelsBy.TRAINED, label_model=LabelModel(most_steps=3)),
+    Tailored: Tailored(labels=LabelsBy.TRAINED, label_model=LabelModel(most_steps=3), shown=500),
     Lk2ss: Lk2ss(kernel_labels=KernelLabelModel(points=4)),
 }
 """Methods that would take long, and are as private with less work."""
