@@ -49,11 +49,15 @@ class Scorer:
 
     def __call__(self, codes: Codes) -> Numbers:
         """What the model puts out for each row."""
-        rows = np.concatenate([table[codes[name]] for name, table in self.inputs.items()], axis=1)
-        for place, layer in enumerate(self.layers):
-            rows = rows @ layer[:-1] + layer[-1]
-            if place < len(self.layers) - 1:
-                rows = np.tanh(rows)
+        first, *others = self.layers
+        rows: Numbers = first[-1][None]
+        at = 0
+        for name, table in self.inputs.items():
+            # What a code adds is looked up: inputs of all rows would be many times as large.
+            rows = rows + (table @ first[at : at + table.shape[1]])[codes[name]]
+            at += table.shape[1]
+        for layer in others:
+            rows = np.tanh(rows) @ layer[:-1] + layer[-1]
         return rows
 
     def to_json(self) -> dict[str, Any]:

@@ -3,6 +3,7 @@
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
@@ -30,6 +31,7 @@ class Pack:
         self.names: list[str] = []
         self.shape: tuple[int, ...] = ()
         self._parts: list[tuple[slice, Whole]] = []
+        self._last: tuple[Whole, Whole] | None = None
 
     def add(self, name: str, part: slice, table: Whole) -> None:
         """Put a column in; its inputs are this part of a row."""
@@ -46,7 +48,11 @@ class Pack:
 
     def times(self, layer: Whole) -> Whole:
         """By combination, what the layer makes of it."""
-        return self._summed([table @ layer[part] for part, table in self._parts])
+        # Rows come in parts, and all of a step's parts ask about one layer.
+        if self._last is None or self._last[0] is not layer:
+            made = self._summed([table @ layer[part] for part, table in self._parts])
+            self._last = (layer, made)
+        return self._last[1]
 
     def squared_norms(self) -> Whole:
         """By combination."""
@@ -143,6 +149,7 @@ class LayerInputs:
             out += pack.times(layer)[codes]
         return out
 
+    @cached_property
     def squared_norms(self) -> Whole:
         """The squared norm of each row."""
         norms = whole.squared_norms(self._single)

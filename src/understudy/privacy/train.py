@@ -44,6 +44,8 @@ _LOGIT_BITS, _LARGEST_LOGIT = 10, 2.0**4
 _ERROR_BITS, _LARGEST_ERROR = 16, 2.0**4
 ONE_ERROR = 2.0**_ERROR_BITS
 """An error of 1, in whole steps."""
+_MOST_KEPT = 2 * 10**7
+"""Numbers that are looked up at every step, and kept from one to the next."""
 _MOST_INPUTS, _MOST_HIDDEN, _MOST_OUTPUTS = 2**14, 2**12, 2**10
 
 RowBlocks = Callable[[], Iterable[tuple[Codes, Whole]]]
@@ -273,9 +275,13 @@ def _trained(
     told: Callable[[int], None],
 ) -> TrainedModel:
     descent = _Descent(task, task.rows * task.chances / RATE_GRID)
+    kept = _kept(task, rows)
     for step in range(task.steps):
         told(step)
-        total = gradient_total(task, descent.layers, _chosen(rows(), task, source))
+        if kept is None:
+            total = gradient_total(task, descent.layers, _chosen(rows(), task, source))
+        else:
+            total = _total(task, descent.layers, kept)
         total += gaussian_noise(task.parameters, scale, source)
         descent.go(total)
     return TrainedModel(tuple(descent.layers), task.loss, scale / CLIP_STEPS)
@@ -290,8 +296,9 @@ def taught_by(task: Training, codes: Codes) -> tuple[NDArray[np.float64], ...]:
     blocks = [(codes, np.full(rows, float(UNIT)))]
     with threadpool_limits(1, user_api="blas"), np.errstate(all="ignore"):
         descent = _Descent(task, max(rows, 1))
+        parts = list(_parts(task, blocks))
         for _ in range(task.steps):
-            descent.go(gradient_total(task, descent.layers, blocks))
+            descent.go(_total(task, descent.layers, parts))
     return tuple(descent.layers)
 
 
@@ -321,11 +328,39 @@ def gradient_total(
     rows: Iterable[tuple[Codes, Whole]],
 ) -> NDArray[np.int64]:
     """The sum of the rows' clipped gradients, in whole steps."""
+    return _total(task, layers, _parts(task, rows))
+
+
+@dataclass(frozen=True, eq=False)
+class _Part:
+    """Some rows, and what of them is the same at each step."""
+
+    inputs: LayerInputs
+    target: Whole
+    weights: Whole
+
+
+def _parts(task: Training, rows: Iterable[tuple[Codes, Whole]]) -> Iterator[_Part]:
+    target = np.asarray(task.target, np.float64)
+    for block, block_weights in rows:
+        for codes, weights in in_parts(block, block_weights):
+            inputs = LayerInputs.of_codes(task.packed, codes)
+            yield _Part(inputs, target[codes[task.target_column]], weights)
+
+
+def _kept(task: Training, rows: RowBlocks) -> list[_Part] | None:
+    """What all steps look at, made ready once; None where steps differ, or it would be large."""
+    small = task.rows * len(task.packed.packs) <= _MOST_KEPT
+    return list(_parts(task, rows())) if task.rate is None and small else None
+
+
+def _total(
+    task: Training, layers: list[NDArray[np.float64]], parts: Iterable[_Part]
+) -> NDArray[np.int64]:
     steps = whole_layers(layers)
     total = np.zeros(task.parameters, np.int64)
-    for codes, weights in rows:
-        for part, part_weights in in_parts(codes, weights):
-            total += _part_total(task, steps, part, part_weights)
+    for part in parts:
+        total += _part_total(task, steps, part)
     return total
 
 
@@ -336,14 +371,12 @@ def whole_layers(layers: Iterable[NDArray[np.float64]]) -> list[Whole]:
 
 def model_output(task: Training, layers: list[Whole], codes: Codes) -> NDArray[np.float64]:
     """What the model puts out for each row, from that row alone: logits, or numbers."""
-    return _passed(task, layers, codes)[1]
+    return _passed(task, layers, LayerInputs.of_codes(task.packed, codes))[1]
 
 
-def _part_total(
-    task: Training, layers: list[Whole], codes: Codes, weights: Whole
-) -> NDArray[np.int64]:
-    target = np.asarray(task.target, np.float64)[codes[task.target_column]]
-    inputs, output = _passed(task, layers, codes)
+def _part_total(task: Training, layers: list[Whole], part: _Part) -> NDArray[np.int64]:
+    target = part.target
+    inputs, output = _passed(task, layers, part.inputs)
     errors = [output_errors(task, output, target)]
     if task.hidden:
         slope = 4.0**_FEATURE_BITS - inputs[1].activations ** 2
@@ -352,12 +385,12 @@ def _part_total(
         errors.insert(0, np.clip(np.trunc(back * slope), -limit, limit))
     squared = np.zeros(len(target))
     for rows, error in zip(inputs, errors, strict=True):
-        squared += rows.squared_norms() * whole.squared_norms(error)
+        squared += rows.squared_norms * whole.squared_norms(error)
     # In units of the clipping norm: a step of an activation is 2⁻⁸, one of an error 2⁻¹⁶.
     norms = np.sqrt(squared) * 2.0 ** -(_FEATURE_BITS + _ERROR_BITS)
     factors = 1 / np.maximum(norms, task.clip)
     factors[np.isnan(target)] = 0
-    factors *= weights / UNIT
+    factors *= part.weights / UNIT
     parts = [
         rows.gradient(whole.shrink(error, factors), layer.shape).ravel()
         for rows, error, layer in zip(inputs, errors, layers, strict=True)
@@ -366,10 +399,10 @@ def _part_total(
 
 
 def _passed(
-    task: Training, layers: list[Whole], codes: Codes
+    task: Training, layers: list[Whole], first: LayerInputs
 ) -> tuple[list[LayerInputs], NDArray[np.float64]]:
     """What enters each layer, and what leaves the last."""
-    inputs = [LayerInputs.of_codes(task.packed, codes)]
+    inputs = [first]
     if task.hidden:
         heat = inputs[0].times(layers[0]) * 2.0 ** -(_FEATURE_BITS + _WEIGHT_BITS)
         inputs.append(LayerInputs.of_activations(_looked_up(heat, _TANH)))

@@ -21,7 +21,7 @@ def test_looked_up_as_written_out(sizes, at_once):
     layer = rng.integers(-1000, 1000, (matrix.shape[1], 3)).astype(float)
     errors = rng.integers(-1000, 1000, (300, 3)).astype(float)
     np.testing.assert_array_equal(rows.times(layer), matrix @ layer)
-    np.testing.assert_array_equal(rows.squared_norms(), (matrix**2).sum(axis=1))
+    np.testing.assert_array_equal(rows.squared_norms, (matrix**2).sum(axis=1))
     np.testing.assert_array_equal(rows.gradient(errors, layer.shape), matrix.T @ errors)
 
 
