@@ -85,6 +85,8 @@ def _labelled(model):
     for cell in np.ndindex(features.shape):
         row = {name: np.array([code]) for name, code in zip(names, cell, strict=True)}
         joint[cell] = features[cell] * model.labels.law(row)[0]
+    if model.target in names:  # what features say of it is forgotten
+        joint = joint.sum(axis=names.index(model.target))
     return np.moveaxis(joint, -1, model.domain.names.index(model.target))
 
 

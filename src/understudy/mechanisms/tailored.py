@@ -193,7 +193,7 @@ def _suits(ledger: Ledger, target: str, allowed: Allowed) -> bool:
     cells, sizes = ledger.encoding.cells[target], ledger.domain.sizes
     classes = cells.size - (cells.missing is not None)
     others = [name for name in ledger.domain.names if name != target]
-    if not (told_as_classes(cells) and _TWO <= classes <= _MOST_CLASSES):
+    if classes < _TWO or (told_as_classes(cells) and classes > _MOST_CLASSES):
         return False
     if sum(sizes[name] for name in others) > _MOST_INPUTS:
         return False

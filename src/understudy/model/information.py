@@ -15,9 +15,10 @@ from understudy.model.graphical import GraphicalModel
 from understudy.model.labelled import LabelledModel
 from understudy.model.merged import MergedModel
 from understudy.model.product import ProductModel
+from understudy.separation import Separation
 
 MOST_CELLS = 2**22
-_MOST_LABELLED = 2**16
+_MOST_LABELLED = 2**18
 """Combinations of what labels go by: a model is asked for each of them."""
 _MOST_CARRIED = 2**25
 """Cells of a message that carries the named columns past a separator."""
@@ -104,6 +105,21 @@ def cliques_of(model: object) -> list[Clique]:
         return [*cliques_of(model.features), (model.target, *model.labels.scorer.inputs)]
     graphical = _graphical(model)
     return [] if graphical is None else [factor.clique for factor in graphical.factors]
+
+
+def separated(model: object, independence: Independence) -> bool:
+    """Whether no path goes around the given columns, along those that the model ties.
+
+    Then the information is 0, whatever numbers the model has: docs/proofs/privci.md.
+    """
+    cliques = cliques_of(model)
+    if isinstance(model, LabelledModel):
+        # What the features' model says of the target is forgotten: it is another column there.
+        *features, labels = cliques
+        hidden = {model.target: f"{model.target}, forgotten"}
+        cliques = [tuple(hidden.get(name, name) for name in one) for one in features]
+        cliques.append(labels)
+    return bool(cliques) and Separation([independence])(cliques)
 
 
 def conditional_information(joint: Table) -> float:

@@ -114,15 +114,17 @@ def test_what_only_the_joint_model_keeps_comes_from_it(method):
     assert "train" not in doors
 
 
-def test_numbers_come_from_the_joint_model():
+@pytest.mark.parametrize("labels", LabelsBy)
+def test_numbers_follow_what_predicts_them(labels):
     target = column("y", Role.TARGET, kind=Kind.REAL, bounds=(0.0, 30.0), bins=30)
     schema = Schema((target, *SCHEMA.columns[1:]), rows_bound=10**5)
     rows = table()
     numbers = pa.array(rows["a"].to_numpy() * 7.0 + 1)
     rows = rows.set_column(0, "y", numbers)
-    model, _ = fitted(Tailored(), data=rows, schema=schema)
+    model, doors = fitted(Tailored(labels=labels), data=rows, schema=schema)
     drawn = model.sample(4000, np.random.default_rng(0))
     assert np.corrcoef(drawn["y"], drawn["a"])[0, 1] > 0.9
+    assert ("train" in doors) == (labels in {LabelsBy.RULE, LabelsBy.TRAINED})
 
 
 def test_classes_may_be_many():

@@ -4,7 +4,7 @@ import itertools
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from helpers.independences import independences, information_in, joint_of, separated
@@ -14,6 +14,7 @@ from understudy.model.bayes_net import BayesNet
 from understudy.model.factor import Factor
 from understudy.model.graphical import GraphicalModel
 from understudy.model.information import conditional_information, model_information
+from understudy.model.information import separated as no_path
 from understudy.model.labelled import LabelledModel
 from understudy.model.labels import ClassLabels, Scorer
 from understudy.model.merged import MergedModel
@@ -150,7 +151,34 @@ def test_labelled_models_are_as_far_as_their_joint(cliques, inputs, one, seed, k
         rng = np.random.default_rng(seed)
         own = {name: rng.dirichlet(np.ones(size)) for name, size in SIZES.items()}
         features = ProductModel(DOMAIN, 10.0, own)
-    agrees(labelled(features, inputs, seed), one)
+    model = labelled(features, inputs, seed)
+    found = agrees(model, one)
+    if no_path(model, one):
+        assert found < 1e-9
+
+
+@given(
+    st.lists(st.sampled_from(PAIRS + TRIPLES), max_size=4, unique=True),
+    st.lists(st.sampled_from("abc"), min_size=1, max_size=2, unique=True),
+    independences(SIZES),
+    SEEDS,
+)
+@example([("a", "d"), ("b", "d")], ["a"], Independence("a", "b", given=["d"]), 0)
+@settings(max_examples=80)
+def test_where_no_path_goes_around_there_is_no_information(cliques, inputs, one, seed):
+    # The features' model knows the target too, and that is forgotten: it is not what is given.
+    features = graphical(cliques, seed)
+    rng = np.random.default_rng(seed)
+    scorer = Scorer(
+        {name: rng.normal(size=(SIZES[name], 2)) for name in inputs},
+        (rng.normal(0, 2, (2 * len(inputs) + 1, 2)),),
+    )
+    labels = ClassLabels(scorer, np.array([1, 0]), np.array([0.6, 0.4]), rng.normal(size=2), 2)
+    model = LabelledModel(DOMAIN, features, "d", labels)
+    if no_path(model, one):
+        assert information_in(joint_of(model), DOMAIN.names, one) < 1e-9
+    if no_path(features, one):
+        assert information_in(joint_of(features), DOMAIN.names, one) < 1e-9
 
 
 @given(independences(SIZES), SEEDS)
