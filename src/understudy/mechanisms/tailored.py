@@ -170,10 +170,13 @@ class Tailored:
                 ledger.measure([(target,)], rho=ledger.rest())
             return cast("Model", joint)
         # MEASURE and FIT: the model of the task
-        counted = [one for one in joint.measurements if one.clique == (target,)]
-        told = LabelsTold.of(ledger.encoding.cells[target], target, counted)
         rng = np.random.default_rng(0)
         shown = joint.sample(self.shown, rng)
+        cells = ledger.encoding.cells[target]
+        # How common labels are, pairs with the target told as well as its own count.
+        counts = np.bincount(shown[target], minlength=cells.size).astype(np.float64)
+        counts *= joint.total / self.shown
+        told = LabelsTold.of(cells, target, [Measurement((target,), counts, 1.0)])
         inputs = evened(input_tables(ledger.encoding.cells, kept), shown)
         taught = self.label_model.taught_by(told, inputs, shown, joint.total)
         if by is LabelsBy.TRAINED:
