@@ -1,6 +1,7 @@
 """What a mechanism is: a value that asks a ledger, and makes a model of the answers."""
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any, ClassVar, Protocol, runtime_checkable
 
@@ -83,6 +84,29 @@ class Advising(Protocol):
 
     def advice(self, rho: Fraction, rows: float) -> Sequence[str]:
         """What to set otherwise, in sentences; nothing where it is well as it is."""
+
+
+@dataclass(frozen=True)
+class Decision:
+    """What a mechanism would do, by a rule on public numbers."""
+
+    by: str
+    """In a word."""
+    why: str
+    turns: int | None = None
+    """The number of rows at which it would be another; None where rows do not matter."""
+    otherwise: str = ""
+    """What it would be on the other side of that."""
+
+
+@runtime_checkable
+class Deciding(Protocol):
+    """A mechanism that goes one way or another by a rule on public numbers."""
+
+    def decision(
+        self, ledger: Ledger, known: Sequence[Measurement], allowed: Allowed, rows: float
+    ) -> Decision:
+        """Which way it would go with so many rows; nothing is asked of the ledger."""
 
 
 @runtime_checkable

@@ -9,6 +9,7 @@ common as they were counted. Which of this is done is a rule on public numbers: 
 Without a target, the joint model is all there is.
 """
 
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
@@ -20,7 +21,7 @@ import numpy as np
 from understudy.errors import BadInput, listed
 from understudy.knowledge import Allowed, anything
 from understudy.mechanisms.adaptive import Adaptive
-from understudy.mechanisms.api import Model
+from understudy.mechanisms.api import Decision, Model
 from understudy.mechanisms.label_model import LabelModel
 from understudy.mechanisms.labelling import INPUTS, check_split, kept_by, left_out
 from understudy.mechanisms.parameters import check_number, check_whole
@@ -57,6 +58,15 @@ class LabelsBy(StrEnum):
     """From a model of the task that only the joint model teaches: it smooths what that says."""
     JOINT = "joint"
     """From the joint model itself."""
+
+
+_WORDS = {
+    LabelsBy.TRAINED: "Labels come from a model of the task that the joint model teaches, "
+    "and that a part of the budget then trains on private rows",
+    LabelsBy.SHOWN: "Labels come from a model of the task that the joint model teaches, "
+    "and the joint model gets all of the budget",
+    LabelsBy.JOINT: "Labels come from the joint model itself",
+}
 
 
 @dataclass(frozen=True)
@@ -146,6 +156,30 @@ class Tailored:
         method = self.joint()
         return method.left_out(joint, target) if isinstance(method, Prism) else ()
 
+    def decision(
+        self, ledger: Ledger, known: Sequence[Measurement], allowed: Allowed, rows: float
+    ) -> Decision:
+        """What labels would come from with so many rows, and why; nothing is asked."""
+        target = _target(self, ledger.schema.target)
+        if not target:
+            return Decision("joint", "No target is named: the joint model is all there is.")
+        stated = _stated(self, ledger, allowed, target)
+        if stated is not None:
+            by, why = stated
+            return Decision(by, f"{_WORDS[by]}: {why}.")
+        rho = ledger.rest() * (1 if any(one.clique == () for one in known) else 1 - _COUNTING)
+        turns = math.ceil(_WORTH_TRAINING / _reach(self, ledger, rho, 1.0))
+        more, less = (f"{_WORDS[one]}." for one in (LabelsBy.TRAINED, LabelsBy.SHOWN))
+        reach = _reach(self, ledger, rho, rows)
+        told = f"The reach of training is {reach:,.0f} with {rows:,.0f} rows"
+        if reach >= _WORTH_TRAINING:
+            why = f"{more} {told}: from {_WORTH_TRAINING:.0f} on, it teaches more than it costs."
+            return Decision(
+                LabelsBy.TRAINED, why, turns, f"With fewer than {turns:,} rows: {_lower(less)}"
+            )
+        why = f"{less} {told}: below {_WORTH_TRAINING:.0f}, training costs more than it teaches."
+        return Decision(LabelsBy.SHOWN, why, turns, f"From {turns:,} rows on: {_lower(more)}")
+
     def fit(
         self, ledger: Ledger, known: Sequence[Measurement] = (), allowed: Allowed = anything
     ) -> Model:
@@ -191,20 +225,45 @@ def _target(method: Tailored, target: str | None) -> str | None:
     return method.target or target
 
 
-def _suits(ledger: Ledger, target: str, allowed: Allowed) -> bool:
-    """Whether a model of the task can tell the target, by public facts alone."""
+def _lower(sentence: str) -> str:
+    return sentence[0].lower() + sentence[1:]
+
+
+def _unsuited(ledger: Ledger, target: str, allowed: Allowed) -> str:
+    """Why no model of the task can tell the target, by public facts alone; empty where one can."""
     cells, sizes = ledger.encoding.cells[target], ledger.domain.sizes
     classes = cells.size - (cells.missing is not None)
     others = [name for name in ledger.domain.names if name != target]
     if classes < _TWO or (told_as_classes(cells) and classes > _MOST_CLASSES):
-        return False
+        return f"{target} has {classes} classes, and a model of the task takes 2 to {_MOST_CLASSES}"
     if sum(sizes[name] for name in others) > _MOST_INPUTS:
-        return False
+        return f"the other columns have more than {_MOST_INPUTS:,} codes in all"
     if isinstance(allowed, Separation) and any(
         target in one.given for one in allowed.independences
     ):
-        return False  # labels that are given tie what they go by
-    return bool(kept_inputs(allowed, [], target, others))
+        return f"an independence is stated given {target}, and labels tie what they go by"
+    if not kept_inputs(allowed, [], target, others):
+        return "no other column is there that labels may go by"
+    return ""
+
+
+def _stated(
+    method: Tailored, ledger: Ledger, allowed: Allowed, target: str
+) -> tuple[LabelsBy, str] | None:
+    """Where labels come from whatever the number of rows, and why; None where the rule decides."""
+    if method.regimes_stated:
+        return LabelsBy.JOINT, "causes, a graph or several targets are stated"
+    unsuited = _unsuited(ledger, target, allowed)
+    if unsuited:
+        return LabelsBy.JOINT, unsuited
+    if method.labels is not LabelsBy.RULE:
+        return method.labels, f"labels={method.labels} asks for it"
+    return None
+
+
+def _reach(method: Tailored, ledger: Ledger, rho: Fraction, rows: float) -> float:
+    """How far training gets; of somebody with k rows, noise is k times as large."""
+    return method.label_model.reach(rows, rho) / float(ledger.unit.steps)
 
 
 def _labels_by(
@@ -215,15 +274,12 @@ def _labels_by(
     target: str,
 ) -> LabelsBy:
     """Where labels come from: as asked for, or by a rule on public numbers and a noisy count."""
-    if method.regimes_stated or not _suits(ledger, target, allowed):
-        return LabelsBy.JOINT
-    if method.labels is not LabelsBy.RULE:
-        return method.labels
+    stated = _stated(method, ledger, allowed, target)
+    if stated is not None:
+        return stated[0]
     counted = next((one for one in known if one.clique == ()), None)
     if counted is None:
         (counted,) = ledger.measure([()], rho=ledger.rest() * _COUNTING)
     rows = max(float(counted.values), 1.0)
-    # Of somebody with k rows, noise is k times as large.
-    reach = method.label_model.reach(rows, ledger.rest()) / float(ledger.unit.steps)
-    worth = reach >= _WORTH_TRAINING
+    worth = _reach(method, ledger, ledger.rest(), rows) >= _WORTH_TRAINING
     return LabelsBy.TRAINED if worth else LabelsBy.SHOWN
