@@ -22,12 +22,10 @@ from understudy.protection import CURVE, PROTECTION
 from understudy.release import Release
 from understudy.schema import Schema
 from understudy.select.risk import RiskWeights
-from understudy.synthetic_rows import DrawnRows, StoredRows
+from understudy.synthetic_rows import MOST_ROWS, DrawnRows, StoredRows
 from understudy.twostage.rows_alone import RowsAlone
 
 USUAL_DELTA = 1e-9
-MOST_ROWS = 10**6
-"""No more rows than this are drawn unless somebody asks: noise may make a total absurd."""
 
 _MUCH = 0.02
 """Of all rows: a value so common is missed, once it is lost."""

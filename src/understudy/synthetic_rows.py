@@ -13,6 +13,8 @@ from understudy.errors import BadInput
 from understudy.mechanisms.api import Model
 from understudy.schema import Schema
 
+MOST_ROWS = 10**6
+"""No more rows than this are drawn unless somebody asks: noise may make a total absurd."""
 ROWS_PER_BLOCK = 2**18
 """So many rows are drawn, decoded and written at a time."""
 

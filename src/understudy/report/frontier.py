@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from markupsafe import Markup
 
 from understudy.report.dots import Rule
-from understudy.report.scale import Scale
+from understudy.report.scale import Doublings, Scale
 from understudy.report.svg import drawing, element
 
 _LEFT, _TOP, _WIDTH, _HEIGHT = 52.0, 16.0, 470.0, 270.0
@@ -53,41 +53,25 @@ class Axis:
 EPSILON = Axis("ε", "ε (lower is safer)", doubling=True)
 
 
-@dataclass(frozen=True)
-class Doublings:
-    """A scale on which doubling is a step."""
-
-    first: float
-    last: float
-
-    @classmethod
-    def of(cls, epsilons: Sequence[float]) -> "Doublings":
-        """A scale from the least to the greatest; any, where there are none."""
-        ends = (epsilons[0], epsilons[-1]) if epsilons else (1.0, 1.0)
-        return cls(math.log(ends[0]), math.log(ends[1]))
-
-    def place(self, epsilon: float) -> float:
-        """Where an ε lies."""
-        wide = self.last - self.first
-        share = (math.log(epsilon) - self.first) / wide if wide > 0 else 0.5
-        return _LEFT + 16 + (_WIDTH - 32) * share
-
-
 def frontier(
-    series: Sequence[Series], rules: Sequence[Rule], about: str, axis: Axis = EPSILON
+    series: Sequence[Series],
+    rules: Sequence[Rule],
+    about: str,
+    axis: Axis = EPSILON,
+    upwards: type[Scale | Doublings] = Scale,
 ) -> Markup:
-    """The lines; ε on a scale where doubling is a step."""
+    """The lines; ε on a scale where doubling is a step, and scores on one of either kind."""
     points = [point for one in series for point in one.known]
     ends = [end for point in points for end in (point.low, point.high)] + [r.at for r in rules]
-    down = Scale.around(ends, _TOP + _HEIGHT, _TOP)
+    down = upwards.around(ends, _TOP + _HEIGHT, _TOP)
     epsilons = sorted({point.epsilon for point in points})
-    across = Doublings.of(epsilons) if axis.doubling else _even(epsilons)
+    across = _doubling(epsilons) if axis.doubling else _even(epsilons)
     drawn = []
     for y, label in down.marks(6):
         drawn.append(element("line", x1=_LEFT, x2=_LEFT + _WIDTH, y1=y, y2=y, class_="axis"))
         drawn.append(element("text", label, x=_LEFT - 6, y=y + 4, text_anchor="end", class_="note"))
     marks = [(across.place(epsilon), f"{epsilon:g}") for epsilon in epsilons]
-    if isinstance(across, Scale):
+    if not axis.doubling:
         marks = across.marks(_MARKS)
     drawn += [
         element("text", label, x=x, y=_TOP + _HEIGHT + 18, text_anchor="middle", class_="note")
@@ -113,6 +97,12 @@ def frontier(
     return drawing(*drawn, width=_LEFT + _WIDTH + 110, height=_TOP + _HEIGHT + 44, about=about)
 
 
+def _doubling(epsilons: Sequence[float]) -> Doublings:
+    """A scale from the least to the greatest; any, where there are none."""
+    ends = (epsilons[0], epsilons[-1]) if epsilons else (1.0, 1.0)
+    return Doublings(*ends, _LEFT + 16, _LEFT + _WIDTH - 16)
+
+
 def _even(numbers: Sequence[float]) -> Scale:
     return Scale.around(numbers, _LEFT + 16, _LEFT + _WIDTH - 16)
 
@@ -123,7 +113,7 @@ def _line(  # noqa: PLR0913, PLR0917 - what there is to say of a line
     place: int,
     of: int,
     across: Doublings | Scale,
-    down: Scale,
+    down: Doublings | Scale,
 ) -> Iterator[Markup]:
     """A line with its own hue and dashes, named at its right end; intervals side by side."""
     hue, dashes = _HUES[place % len(_HUES)], _DASHES[(place + place // len(_HUES)) % len(_DASHES)]
@@ -146,11 +136,12 @@ def _line(  # noqa: PLR0913, PLR0917 - what there is to say of a line
             class_=f"whisker {hue}",
         )
         told = f"{one.name}, {letter} = {point.epsilon:g}: {point.value:.4g}"
-        told += f" [{point.low:.4g}, {point.high:.4g}]"
+        if point.low < point.high:
+            told += f" [{point.low:.4g}, {point.high:.4g}]"
         yield element("circle", element("title", told), cx=x, cy=y, r=4.5, class_=hue)
 
 
-def _names(series: Sequence[Series], down: Scale) -> Iterator[Markup]:
+def _names(series: Sequence[Series], down: Doublings | Scale) -> Iterator[Markup]:
     """Each method's name where its line ends, moved down where two would lie on each other."""
     ends = sorted(
         (down.place(max(one.known, key=lambda point: point.epsilon).value), place, one.name)

@@ -10,6 +10,7 @@ from understudy.privacy.promise import at_most
 from understudy.report.words import in_order
 
 _OURS = "understudy.report"
+_BYTES = ((2**30, "GiB"), (2**20, "MiB"), (2**10, "KiB"))
 
 
 @cache
@@ -29,6 +30,7 @@ def _environment(package: str) -> Environment:
         "percent": percent,
         "percent_at_most": percent_at_most,
         "plain": plain,
+        "sized": sized,
     }
     return environment
 
@@ -80,3 +82,15 @@ def plain(value: float) -> str:
     if abs(value) >= 9_999.5:  # noqa: PLR2004 - beyond four digits
         return f"{value:,.0f}"
     return f"{value:.4g}"
+
+
+def sized(count: int) -> str:
+    """So many bytes for the eye.
+
+    >>> [sized(count) for count in (512, 2048, 414 * 2**20, 3 * 2**29)]
+    ['512 bytes', '2 KiB', '414 MiB', '1.5 GiB']
+    """
+    for unit, name in _BYTES:
+        if count >= unit:
+            return f"{count / unit:.3g} {name}"
+    return f"{count} bytes"

@@ -41,6 +41,41 @@ class Scale:
         return [(self.place(tick), label) for tick, label in zip(found, labels(found), strict=True)]
 
 
+@dataclass(frozen=True)
+class Doublings:
+    """Numbers above 0, drawn so that doubling is a step."""
+
+    low: float
+    high: float
+    start: float
+    end: float
+
+    @classmethod
+    def around(cls, numbers: Iterable[float], start: float, end: float) -> "Doublings":
+        """A scale with room for all of these numbers that have a place, and a margin."""
+        known = [number for number in numbers if 0 < number < math.inf] or [1.0]
+        low, high = min(known), max(known)
+        margin = max((high / low) ** _MARGIN, 1 + _MARGIN)
+        return cls(low / margin, high * margin, start, end)
+
+    def place(self, number: float) -> float:
+        """Where a number lies; what has no place, at an end."""
+        wide = math.log(self.high / self.low)
+        within = min(max(number, self.low), self.high)
+        share = math.log(within / self.low) / wide if wide > 0 else 0.5
+        return self.start + (self.end - self.start) * share
+
+    def marks(self, most: int) -> list[tuple[float, str]]:
+        """Where round numbers lie, at most so many, and what they are."""
+        first, last = math.floor(math.log10(self.low)), math.ceil(math.log10(self.high))
+        for leads in ((1, 2, 5), (1, 3), (1,)):
+            found = [lead * 10.0**power for power in range(first, last + 1) for lead in leads]
+            found = [number for number in found if self.low <= number <= self.high]
+            if len(found) <= most:
+                break
+        return [(self.place(tick), label) for tick, label in zip(found, labels(found), strict=True)]
+
+
 def ticks(low: float, high: float, most: int) -> list[float]:
     """Round numbers between two ends, at most so many.
 
