@@ -1,23 +1,32 @@
 """A plan for the eye: what a release would buy, before anything is spent."""
 
 from collections.abc import Sequence
+from dataclasses import asdict
 from typing import Any
 
 from rich.box import SIMPLE_HEAD
 from rich.table import Table
 
-from understudy.plan import Item, Plan
-from understudy.report.pages import percent, plain
+from understudy.plan import IndependenceCost, Item, Plan, ProtectionCost
+from understudy.plan.figures import short, spread
+from understudy.report.pages import percent, sized
 from understudy.report.words import in_order, number_of
 from understudy.spoken import plain_console, say
 
-_BYTES = ((2**30, "GiB"), (2**20, "MiB"), (2**10, "KiB"))
+_PARTS = {
+    "starting": "starting",
+    "asking": "reading, asking and fitting",
+    "training": "training",
+    "writing": "drawing and writing",
+}
 
 
 def plan_page(plan: Plan) -> dict[str, Any]:
     """A plan as plain data; noise is a standard deviation, and less is better."""
     return {
         "method": plan.method,
+        "why": list(plan.why),
+        "decision": None if plan.decision is None else asdict(plan.decision),
         "parameters": dict(plan.parameters),
         "target": plan.target,
         "independences": [str(one) for one in plan.independences],
@@ -37,8 +46,13 @@ def plan_page(plan: Plan) -> dict[str, Any]:
             "fit_bytes": plan.size.model_bytes,
             "most_bytes": plan.size.most_bytes,
         },
-        "program_bytes": plan.size.program_bytes,
-        "seconds": plan.size.seconds,
+        "split": {str(part): share for part, share in plan.split.items()},
+        "costs": list(plan.costs),
+        "independence_cost": _told(plan.independence_cost),
+        "protection_cost": _told(plan.protection_cost),
+        "program_bytes": plan.forecast.bytes,
+        "seconds": plan.forecast.seconds,
+        "forecast": {**asdict(plan.forecast), "seconds": plan.forecast.seconds},
         "epsilons": [
             {
                 "epsilon": one.epsilon,
@@ -53,10 +67,14 @@ def plan_page(plan: Plan) -> dict[str, Any]:
     }
 
 
+def _told(cost: IndependenceCost | ProtectionCost | None) -> dict[str, Any] | None:
+    return None if cost is None else asdict(cost)
+
+
 def _item(item: Item) -> dict[str, Any]:
     return {
         "purpose": str(item.purpose),
-        "what": item.what,
+        "what": item.told,
         "share": item.share,
         "counts": [
             {
@@ -78,27 +96,28 @@ def show(page: dict[str, Any]) -> None:
     def head(title: str) -> None:
         console.print(f"\n{title}", style="bold", soft_wrap=True)
 
+    def lines(title: str, told: Sequence[str]) -> None:
+        if told:
+            head(title)
+        for line in told:
+            say(console, in_order(line), "- ")
+
     target = "" if page["target"] is None else f", to predict {in_order(page['target'])}"
     shape = f"{page['rows']:,} rows × {number_of(len(page['codes']), 'column')}"
     console.print(f"Plan: {page['method']} on {shape}{target}", style="bold", soft_wrap=True)
     console.print("No row was read: the method was rehearsed on made-up ones.", soft_wrap=True)
+    lines("Why this method", page["why"])
     head("What would be promised")
     for line in page["promise"]:
         say(console, line)
-    if page["independences"]:
-        head("What would hold in the model, exactly")
-    for one in page["independences"]:
-        say(console, in_order(one), "- ")
+    lines("What would hold in the model, exactly", page["independences"])
     head("What would be bought (± standard deviation of the noise; ↓ less is better)")
     console.print(_bought(page))
     say(console, f"Per cent are of {page['rows']:,} rows; with fewer rows they grow in proportion.")
-    say(
-        console,
-        "Of the budget: " + "; ".join(f"{percent(s)} {p}" for p, s in page["shares"].items()) + ".",
-    )
-    head("What it takes")
-    for line in _sizes(page):
-        say(console, line, "- ")
+    parts = "; ".join(f"{percent(share)} {part}" for part, share in page["split"].items())
+    say(console, f"Of the budget: {parts}.")
+    lines("What constraints and caps cost", page["costs"])
+    lines("What it takes, from the start of the program to the last file", _sizes(page))
     head("The same requests at other epsilons (noise scaled, not rehearsed again)")
     console.print(_epsilons(page))
     say(
@@ -107,10 +126,7 @@ def show(page: dict[str, Any]) -> None:
         "±, in rows: of each kind, the noisiest table in the line above with the largest share. "
         "With another epsilon a method may choose more tables, or fewer.",
     )
-    if page["notes"]:
-        head("Please note")
-    for note in page["notes"]:
-        say(console, in_order(note), "- ")
+    lines("Please note", page["notes"])
 
 
 def _bought(page: dict[str, Any]) -> Table:
@@ -123,14 +139,11 @@ def _bought(page: dict[str, Any]) -> Table:
         told = ("", "", "")
         if counts:
             told = (
-                _range([one["cells"] for one in counts]),
-                _range([one["noise_rows"] for one in counts]),
-                _range([one["noise_percent"] for one in counts]),
+                spread([one["cells"] for one in counts]),
+                spread([one["noise_rows"] for one in counts]),
+                spread([one["noise_percent"] for one in counts]),
             )
-        what = line["what"]
-        if line["purpose"].startswith("finding"):
-            what = f"finding out: {what}"
-        table.add_row(in_order(what), percent(line["share"]), *told)
+        table.add_row(in_order(line["what"]), percent(line["share"]), *told)
     return table
 
 
@@ -142,7 +155,7 @@ def _epsilons(page: dict[str, Any]) -> Table:
     for one in page["epsilons"]:
         mark = "→ " if one["epsilon"] == page["epsilon"] else ""
         noise = (
-            f"{_short(one['noise_rows'][kind])} ({percent(one['noise_percent'][kind] / 100)})"
+            f"{short(one['noise_rows'][kind])} ({percent(one['noise_percent'][kind] / 100)})"
             for kind in kinds
         )
         table.add_row(f"{mark}{one['epsilon']:g}", one["odds_at_most"], f"{one['rho']:.3g}", *noise)
@@ -150,37 +163,15 @@ def _epsilons(page: dict[str, Any]) -> Table:
 
 
 def _sizes(page: dict[str, Any]) -> list[str]:
-    model, whole = page["model"], page["program_bytes"]
-    limit = (
-        "" if model["most_bytes"] is None else f", and never more than {_size(model['most_bytes'])}"
-    )
-    fitting = (
-        f"model: {number_of(model['cells'], 'measured cell')}; to fit it takes about "
-        f"{_size(model['fit_bytes'])} of memory{limit}"
-    )
-    lines = [fitting]
-    if whole is not None:
-        lines.append(f"memory: about {_size(whole)} for the whole program")
+    model, whole = page["model"], page["forecast"]
+    limit = "" if model["most_bytes"] is None else f", never more than {sized(model['most_bytes'])}"
+    parts = ", ".join(f"{words} {whole[name]:.1f}" for name, words in _PARTS.items() if whole[name])
+    rows = number_of(page["rows"], "row")
+    lines = [f"time: about {whole['seconds']:.1f} seconds for {rows} of CSV, here ({parts})"]
+    if whole["bytes"] is not None:
+        lines.append(f"memory: about {sized(whole['bytes'])} at the peak")
     lines.append(
-        f"time: about {page['seconds']:.1f} seconds for asking and fitting, on this machine and "
-        f"{page['rehearsed_rows']:,} rows; opening and reading your table comes on top"
+        f"model: {number_of(model['cells'], 'measured cell')}; to fit it takes about "
+        f"{sized(model['fit_bytes'])} of that{limit}"
     )
     return lines
-
-
-def _range(numbers: Sequence[float]) -> str:
-    """The least and the greatest, where they look different."""
-    least, greatest = _short(min(numbers)), _short(max(numbers))
-    return least if least == greatest else f"{least} to {greatest}"
-
-
-def _short(value: float) -> str:
-    """Three digits are enough for noise; whole numbers stay whole."""
-    return plain(float(f"{value:.3g}")) if isinstance(value, float) else f"{value:,}"
-
-
-def _size(count: int) -> str:
-    for unit, name in _BYTES:
-        if count >= unit:
-            return f"{count / unit:.3g} {name}"
-    return f"{count} bytes"

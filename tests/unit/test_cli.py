@@ -744,7 +744,9 @@ def test_a_plan_as_json_is_nothing_but_json(schema_toml):
     for one in line["counts"]:
         assert one["noise_percent"] == pytest.approx(100 * one["noise_rows"] / 5000)
     again = json.loads(run("plan", schema_toml, *given).stdout)
-    machine = {"seconds", "program_bytes"}
+    machine = {"seconds", "program_bytes", "forecast"}
+    assert page["forecast"]["seconds"] == page["seconds"]
+    assert page["forecast"]["starting"] > 0
     assert {name for name in page if page[name] != again[name]} <= machine
 
 
@@ -773,6 +775,23 @@ def test_a_plan_is_refused_in_one_line(schema_toml, folder, options, code, words
     error = result.stderr.splitlines()[-1]
     assert error.startswith("Error: ")
     assert words in error
+
+
+def test_a_plan_is_written_as_a_page_for_its_owner_alone(schema_toml, folder):
+    given = ("--target", "ill", "--epsilon", "1", "--rows-bound", "5000", "--out", "plan.html")
+    result = run("plan", schema_toml, *given)
+    assert result.exit_code == 0, result.output
+    assert "Why this method" in result.stdout
+    page = folder / "plan.html"
+    assert page.stat().st_mode & 0o777 == 0o600
+    text = page.read_text()
+    assert "How the budget is split" in text
+    assert not re.search(r"(src|href)=|@import|url\(", text)
+    again = run("plan", schema_toml, *given)
+    assert again.exit_code == 2
+    assert "there already" in again.stderr
+    assert "Rehearsing" not in again.stderr
+    assert "ends in .html" in run("plan", schema_toml, *given[:-1], "plan.txt").stderr
 
 
 def test_a_plan_needs_a_schema_file(rows_csv):

@@ -2,26 +2,35 @@
 
 import json
 import math
+import tempfile
 from dataclasses import fields, replace
+from datetime import date, datetime
 
 import numpy as np
+import pyarrow as pa
 import pytest
+from markupsafe import escape
+from pyarrow import csv
 
 from understudy import pipeline
 from understudy.column import Column, Kind, Role, Source
 from understudy.encode import Encoding
 from understudy.errors import BadInput, ModelTooLarge, PrivacyRefused, UnknownColumn
 from understudy.mechanisms.catalog import MECHANISMS
+from understudy.mechanisms.dpdsyn import DpdSyn
 from understudy.mechanisms.independent import IndependentColumns
 from understudy.mechanisms.mst import Mst
 from understudy.mechanisms.prism import Prism
-from understudy.plan import plan
+from understudy.plan import Part, plan, plan_html
+from understudy.plan.forecast import EachRow, Steps, forecast
 from understudy.plan.items import EPSILONS
-from understudy.plan.made_up_rows import ASSUMED, made_up_rows
-from understudy.plan.rehearse import MOST_ROWS, USUAL_ROWS
+from understudy.plan.laps import Lap, lap
+from understudy.plan.made_up_rows import ASSUMED, made_up_file, made_up_rows
+from understudy.plan.make import MOST_ROWS, USUAL_ROWS
 from understudy.plan_page import plan_page, show
 from understudy.privacy.budget import Budget
 from understudy.privacy.events import Gaussian
+from understudy.privacy.steps_told import StepsTold
 from understudy.privacy.unit import Person, Record
 from understudy.report.bought import Purpose
 from understudy.schema import Schema
@@ -151,9 +160,197 @@ def test_every_method_can_be_planned(kind):
     assert sum(planned.shares.values()) == pytest.approx(1.0)
     assert planned.size.cells > 0
     assert planned.size.model_bytes > 0
-    assert planned.size.seconds > 0
+    assert planned.forecast.seconds > 0
+    assert sum(planned.split.values()) == pytest.approx(1.0)
+    assert any(kind.name in sentence for sentence in planned.why)
     assert len(planned.items) <= 12
     json.dumps(plan_page(planned), allow_nan=False)
+
+
+# --- which way a method goes, and why -------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("choices", "by", "words"),
+    [
+        ({"target": "y"}, "trained", "from 500 on"),
+        ({"target": "y", "rows": 300}, "shown", "below 500"),
+        ({}, "tree", "No target is named"),
+        ({"target": "y", "parents": ["a"]}, "joint", "causes, a graph or several targets"),
+        ({"target": "y", "constraints": ["a _||_ b | y"]}, "joint", "given y"),
+        ({"target": "y", "parameters": {"labels": "shown"}}, "shown", "asks for it"),
+    ],
+    ids=str,
+)
+def test_which_way_auto_goes_is_told_with_the_reason(choices, by, words):
+    planned = plan(replace(SCHEMA, rows_bound=None), epsilon=1.0, **{"rows": ROWS, **choices})
+    assert planned.decision.by == by
+    assert words in " ".join(planned.why)
+    assert "auto" in planned.why[0]
+    assert (planned.decision.turns is not None) == words.endswith("500 on") | ("below" in words)
+
+
+def test_the_rule_turns_where_it_says_and_the_real_run_goes_the_same_way():
+    bare = replace(SCHEMA, rows_bound=None)
+    turns = plan(bare, epsilon=1.0, target="y", rows=ROWS).decision.turns
+    choices = {"epsilon": 1.0, "target": "y"}
+    assert plan(bare, rows=turns, **choices).decision.by == "trained"
+    assert plan(bare, rows=turns - 1, **choices).decision.by == "shown"
+    for rows, trained in ((2 * turns, True), (turns // 2, False)):
+        planned = plan(bare, rows=rows, **choices)
+        assert (Part.TRAINING in planned.split) == trained
+        real = pipeline.synthesize(rows_of_somebody(SCHEMA, rows), schema=bare, **choices)
+        doors = {entry.request["door"] for entry in real.certificate.entries}
+        assert ("train" in doors) == trained
+
+
+def test_a_rule_that_turns_beyond_the_usual_rows_is_rehearsed_with_more():
+    bare = replace(SCHEMA, rows_bound=None)
+    planned = plan(bare, epsilon=0.12, target="y", rows=10**6)
+    assert planned.decision.by == "trained"
+    assert planned.rehearsed > planned.decision.turns > MOST_ROWS
+    assert Part.TRAINING in planned.split
+
+
+def test_a_method_that_was_asked_for_says_so():
+    planned = plan(SCHEMA, epsilon=1.0, mechanism="mst")
+    assert planned.decision is None
+    assert planned.why[0].startswith("mst was asked for")
+
+
+# --- the split ------------------------------------------------------------------------------------
+
+
+def test_the_split_of_tailored_is_complete():
+    planned = plan(SCHEMA, epsilon=1.0, target="y")
+    assert sum(planned.split.values()) == pytest.approx(1.0)
+    assert planned.split[Part.ROWS] == pytest.approx(1 / 200)
+    labels = planned.split[Part.TRAINING] + planned.split[Part.CALIBRATION]
+    assert labels == pytest.approx((1 - 1 / 200) / 2)
+    assert planned.split[Part.CALIBRATION] == pytest.approx(0.05 * labels)
+    assert {Part.COLUMNS, Part.PAIRS, Part.WIDER} <= {*planned.split}
+    assert Part.REST not in planned.split
+    tree = plan(SCHEMA, epsilon=1.0, mechanism="mst")
+    assert {*tree.split} == {Part.COLUMNS, Part.PAIRS, Part.CHOOSING}
+
+
+def test_what_is_found_out_and_scored_has_parts_of_its_own():
+    planned = plan(OPEN, epsilon=4.0, target="y", rows=ROWS)
+    assert planned.split[Part.FINDING] == pytest.approx(planned.shares[Purpose.FIND])
+    scored = plan(SCHEMA, epsilon=4.0, target="y", protect_outliers=True)
+    assert scored.split[Part.SCORES] == pytest.approx(0.25)
+
+
+# --- what independences and caps cost -------------------------------------------------------------
+
+
+def test_an_independence_tells_which_pairs_it_takes_away():
+    planned = plan(SCHEMA, epsilon=4.0, target="y", constraints=["y _||_ a | b"])
+    cost = planned.independence_cost
+    assert cost.pairs == 10
+    assert cost.apart == (("a", "y"),)
+    assert "a" in cost.left_out
+    assert {*cost.inputs} | {*cost.left_out} == {*SIZES} - {"y"}
+    assert "1 of 10 pairs" in planned.costs[0]
+    assert "a × y" in planned.costs[0]
+    assert "not by" in planned.costs[1]
+    none = plan(SCHEMA, epsilon=4.0, mechanism="independent")
+    assert none.independence_cost is None
+    assert none.costs == []
+
+
+def test_a_cap_tells_what_it_costs_everybody_else():
+    planned = plan(SCHEMA, epsilon=2.0, target="y", protect_outliers=True, outlier_epsilon=1.5)
+    cost = planned.protection_cost
+    assert cost.share == pytest.approx(0.25)
+    assert cost.noise == pytest.approx(math.sqrt(1 / 0.75))
+    assert 0 < cost.weight < 1
+    assert 0 < cost.smallest_cap < 1.5
+    lighter = plan(SCHEMA, epsilon=2.0, target="y", protect_outliers=True, outlier_epsilon=1.2)
+    assert lighter.protection_cost.weight < cost.weight
+    assert "1.15 times" in planned.costs[0]
+
+
+def test_a_condition_costs_nobody_else_anything():
+    planned = plan(SCHEMA, epsilon=2.0, target="y", protect_where=["a = a0"])
+    cost = planned.protection_cost
+    assert (cost.share, cost.noise, cost.outliers) == (0.0, 1.0, 0.0)
+    assert "nobody else's noise grows" in planned.costs[0]
+    assert "a0" in planned.costs[1]
+
+
+# --- the forecast ---------------------------------------------------------------------------------
+
+
+def lapped(seconds, before=10**6, peak=2 * 10**6):
+    return Lap(seconds, peak, before)
+
+
+def foreseen(rows, *, steps=None, recipe=None):
+    return forecast(
+        rehearsed=10_000,
+        rows=rows,
+        recipe=recipe or Mst(),
+        encoding=Encoding(SCHEMA),
+        starting=1.0,
+        asking=lapped(2.0),
+        steps=steps or Steps(),
+        writing=lapped(0.5),
+        each=EachRow(2e-6, 3e-6),
+    )
+
+
+def test_what_was_rehearsed_is_foreseen_as_it_was_measured():
+    told = foreseen(10_000)
+    assert told.seconds == pytest.approx(3.5)
+    assert told.bytes == 2 * 10**6
+
+
+def test_rows_beyond_the_rehearsal_add_their_part():
+    told = foreseen(110_000)
+    assert told.asking == pytest.approx(2.2)
+    assert told.writing == pytest.approx(0.8)
+    assert told.bytes == 12 * 10**6  # ten times as many rows are drawn at a time
+    many = foreseen(10**8)
+    assert many.writing == pytest.approx(0.5 + 3e-6 * (10**6 - 10_000))  # no more are drawn
+    assert many.bytes > 10**8 * len(SIZES)
+
+
+def test_training_grows_with_steps_and_rows():
+    steps = Steps(whole=50, first=(5, 0.0), last=(45, 0.4))
+    once = foreseen(10_000, steps=steps, recipe=DpdSyn())
+    assert once.training == pytest.approx(0.5)
+    assert once.asking == pytest.approx(1.5)
+    twice = foreseen(20_000, steps=steps, recipe=DpdSyn())
+    assert twice.training == pytest.approx(4 * once.training)
+    most = DpdSyn().label_model.most_steps
+    many = foreseen(10**6, steps=steps, recipe=DpdSyn())
+    assert many.training == pytest.approx(most * 0.01 * 100)
+
+
+def test_steps_are_timed_by_what_is_told():
+    steps = Steps()
+    steps("Asking")
+    assert (steps.whole, steps.each) == (0, 0.0)
+    for done in (10, 20, 30):
+        steps(StepsTold("Training", done, 100))
+    assert steps.whole == 100
+    assert steps.last[0] - steps.first[0] == 20
+
+
+def test_a_lap_sees_what_is_held_meanwhile():
+    with lap() as found:
+        held = np.ones(4 * 10**6)
+    assert held.sum() > 0
+    assert found.seconds > 0
+    assert found.peak is None or found.grown > 2 * 10**7
+
+
+def test_nothing_of_a_rehearsal_is_left(tmp_path, monkeypatch):
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
+    planned = plan(SCHEMA, epsilon=1.0, mechanism="independent", starting=0.7)
+    assert planned.forecast.starting == 0.7
+    assert [*tmp_path.iterdir()] == []
 
 
 # --- other epsilons -------------------------------------------------------------------------------
@@ -327,6 +524,35 @@ def test_made_up_people_have_as_many_rows_as_may_count():
     assert names == ["0"] * 3 + ["1"] * 3 + ["2"] * 3
 
 
+def test_made_up_files_read_as_they_were_made(tmp_path):
+    schema = replace(OPEN, columns=tuple(_stated(column) for column in OPEN))
+    table = made_up_rows(schema, 200, Record())
+    made_up_file(table, schema, tmp_path / "rows.csv")
+    as_text = csv.read_csv(
+        tmp_path / "rows.csv",
+        convert_options=csv.ConvertOptions(
+            column_types=dict.fromkeys(table.column_names, pa.string()), strings_can_be_null=True
+        ),
+    )
+    encoding = Encoding(schema)
+    codes = encoding.codes(table)
+    for name, read in encoding.codes(as_text).items():
+        assert (read == codes[name]).all(), name
+
+
+def _stated(column):
+    bounds = {
+        "age": (0, 90),
+        "gain": (0.0, 100.0),
+        "day": (date(2000, 1, 1), date(2001, 1, 1)),
+        "at": (datetime(2000, 1, 1), datetime(2001, 1, 1)),  # noqa: DTZ001
+    }
+    facts = {"null": False, "bounds": bounds.get(column.name, column.bounds)}
+    if column.name in {"city", "grade"}:
+        facts |= {"kind": Kind.CATEGORICAL, "categories": ("low", "high, or so")}
+    return replace(column, **facts)
+
+
 # --- the page -------------------------------------------------------------------------------------
 
 
@@ -356,5 +582,25 @@ def test_the_page_tells_every_part_of_a_plan():
         assert told["share"] == item.share
         assert [one["noise_rows"] for one in told["counts"]] == [c.noise for c in item.counts]
         assert [one["noise_percent"] for one in told["counts"]] == [c.percent for c in item.counts]
-    renamed = {"budget", "open", "items", "size", "rehearsed"}
+    renamed = {"budget", "open", "items", "size", "rehearsed", "draft"}
     assert {field.name for field in fields(planned)} - renamed <= {*page}
+
+
+def test_the_html_page_is_whole_and_loads_nothing():
+    choices = {"target": "y", "constraints": ["y _||_ a | b"], "protect_outliers": True}
+    planned = plan(SCHEMA, epsilon=1.0, **choices)
+    page = plan_html(planned)
+    for words in (*planned.why, *planned.costs, *planned.notes, *map(str, planned.split)):
+        assert str(escape(words)) in page
+    assert page.count("<circle") == len(planned.epsilons) * len(planned.epsilons[0].noise)
+    assert "http" not in page.replace("http-equiv", "")
+    assert "INTERNAL" not in page
+
+
+def test_the_html_page_of_a_draft_is_internal_and_names_are_escaped():
+    odd = listed("<b>y</b>", 2)
+    columns = tuple(replace(one, source=Source.DATA) for one in (*SCHEMA.columns[:3], odd))
+    page = plan_html(plan(Schema(columns), epsilon=1.0, target="<b>y</b>", mechanism="mst"))
+    assert "INTERNAL" in page
+    assert "<b>y" not in page
+    assert "&lt;b&gt;y" in page

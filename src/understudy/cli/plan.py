@@ -1,6 +1,7 @@
 """`understudy plan`: what a release would buy, before anything is spent."""
 
 import json
+import time
 from pathlib import Path
 from typing import Annotated
 
@@ -15,12 +16,14 @@ from understudy.cli.options import (
     names_between_commas,
     parameters_given,
 )
+from understudy.errors import BadInput
 
 EXAMPLES = """
   understudy plan schema.toml --target readmitted --epsilon 1
   understudy plan schema.toml --target readmitted --epsilon 1 --rows-bound 50000
   understudy plan schema.toml --target readmitted --parents age,bmi --epsilon 0.5
   understudy plan schema.toml --target hired --independent "hired _||_ sex | degree" --epsilon 1
+  understudy plan schema.toml --target readmitted --epsilon 1 --out plan.html
   understudy plan schema.toml --epsilon 1 --method aim --param degree=3 --json
 """
 
@@ -36,7 +39,8 @@ def plan(  # noqa: PLR0913 - one per option
         str | None, typer.Option(metavar="Y", help="The column that readers will predict.")
     ] = None,
     rows_bound: Annotated[
-        int | None, typer.Option(metavar="N", help="At most so many rows, for per cent.")
+        int | None,
+        typer.Option(metavar="N", help="At most so many rows: for per cent, time and memory."),
     ] = None,
     delta: Annotated[
         float, typer.Option(metavar="D", help="Far below one over the number of rows.")
@@ -59,6 +63,9 @@ def plan(  # noqa: PLR0913 - one per option
     unit: Annotated[
         str, typer.Option(metavar="U", help="record, replace, or person:ID:3.")
     ] = "record",
+    out: Annotated[
+        Path | None, typer.Option(metavar="FILE", help="Write a page (.html) to look at.")
+    ] = None,
     as_json: AsJson = False,
 ) -> None:
     """Show what a release would buy; reads no rows.
@@ -66,10 +73,18 @@ def plan(  # noqa: PLR0913 - one per option
     The method is rehearsed on made-up rows, so prices, limits and refusals are those of
     `understudy synthesize` with the same options.
     """
+    from understudy.curator.internal import check_internal, write_internal
     from understudy.plan import plan as planned
+    from understudy.plan import plan_html
     from understudy.plan_page import plan_page, show
     from understudy.progress import told_steps
 
+    if out is not None:
+        if out.suffix != ".html":
+            msg = f"{out} cannot be written; name a file that ends in .html."
+            raise BadInput(msg)
+        check_internal(out)
+    starting = time.process_time()
     with told_steps(quiet=as_json) as tell:
         found = planned(
             schema,
@@ -86,8 +101,11 @@ def plan(  # noqa: PLR0913 - one per option
             outlier_epsilon=outlier_epsilon,
             unit=unit,
             rows=rows_bound,
+            starting=starting,
             tell=tell,
         )
+    if out is not None:
+        write_internal(out, plan_html(found))
     page = plan_page(found)
     if as_json:
         typer.echo(json.dumps(page, indent=2, ensure_ascii=False))

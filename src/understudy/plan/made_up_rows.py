@@ -2,9 +2,12 @@
 
 import datetime as dt
 from dataclasses import replace
+from pathlib import Path
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
+from pyarrow import csv
 
 from understudy.column import Column, Kind
 from understudy.encode import Encoding
@@ -43,6 +46,15 @@ def made_up_rows(schema: Schema, count: int, unit: Unit) -> pa.Table:
     each = unit.rows if isinstance(unit, Person) else 1
     names = pa.array(np.arange(count) // each).cast(pa.string())
     return pa.table({c.name: coded[c.name] if c.coded else names for c in schema})
+
+
+def made_up_file(table: pa.Table, schema: Schema, path: Path) -> None:
+    """Write made-up rows as people write them: as CSV, dates in the format of their column."""
+    for place, name in enumerate(table.column_names):
+        written = schema[name].format
+        if written is not None and pa.types.is_temporal(table[name].type):
+            table = table.set_column(place, name, pc.strftime(table[name], written))
+    csv.write_csv(table, path)
 
 
 def _assumed(column: Column) -> Column:

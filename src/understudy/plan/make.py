@@ -1,13 +1,12 @@
-"""A mechanism is rehearsed: it asks an ordinary ledger about made-up rows.
+"""A plan: a mechanism is rehearsed, and what it asked is told.
 
-So every price, every limit and every refusal is that of the real thing, and no mechanism has to
-know of plans.
+It asks an ordinary ledger about made-up rows. So every price, every limit and every refusal is
+that of the real thing, and no mechanism has to know of plans.
 """
 
-import sys
-import time
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
+from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
@@ -17,18 +16,20 @@ from understudy.column import Source
 from understudy.domain import Clique
 from understudy.errors import BadInput
 from understudy.knowledge import Independence
-from understudy.mechanisms.api import Mechanism, Model
+from understudy.mechanisms.api import Decision, Mechanism, Model
 from understudy.mechanisms.catalog import AUTO
-from understudy.mechanisms.parameters import told
+from understudy.mechanisms.parameters import told as parameters_told
 from understudy.model.estimate import needed_bytes
 from understudy.model.graphical import GraphicalModel
 from understudy.model.merged import MergedModel
 from understudy.plan import notes
+from understudy.plan.costs import IndependenceCost, ProtectionCost
 from understudy.plan.items import at_epsilons, items_of
-from understudy.plan.made_up_rows import made_up_rows
-from understudy.plan.planned import Plan, Size
-from understudy.privacy import discover
-from understudy.privacy.ledger import Ledger
+from understudy.plan.planned import Item, Plan, Size
+from understudy.plan.rehearsal import Rehearsal, rehearse
+from understudy.plan.split import split_of
+from understudy.privacy.accountant import cost
+from understudy.privacy.facts import revealed
 from understudy.privacy.promise import promise
 from understudy.privacy.unit import Unit
 from understudy.privacy.where import Where
@@ -36,8 +37,8 @@ from understudy.schema import Schema
 from understudy.select.risk import RiskWeights
 
 USUAL_ROWS = 10_000
-MOST_ROWS = 100_000
-"""No more rows than this are made up; per cent are of all that were stated."""
+MOST_ROWS = 20_000
+"""No more rows than this are made up, unless a rule asks for it; what grows with rows is scaled."""
 _MOST_VALUES = 2 * 10**7
 """Nor more values in all: then there are fewer rows."""
 _LEAST_ROWS = 1000
@@ -59,6 +60,7 @@ def plan(  # noqa: PLR0913 - each is a choice of its own, by name
     outlier_epsilon: float | None = None,
     unit: Unit | str | None = None,
     rows: int | None = None,
+    starting: float = 0.0,
     tell: Callable[[str], None] | None = None,
 ) -> Plan:
     """What `synthesize` with the same choices would buy, rehearsed on made-up rows.
@@ -78,6 +80,7 @@ def plan(  # noqa: PLR0913 - each is a choice of its own, by name
         outlier_epsilon: What those protected lose at most.
         unit: Whose privacy is protected: record, replace, or person:ID:3.
         rows: A public bound on the number of rows; without it that of the schema.
+        starting: Seconds that it takes the program to start, for the forecast.
         tell: Called with a sentence when the rehearsal begins.
     """
     chosen = Chosen.of(
@@ -109,73 +112,76 @@ def plan(  # noqa: PLR0913 - each is a choice of its own, by name
     made = _made_up(count, len(facts.coded))
     if tell is not None:
         tell(f"Rehearsing {chosen.recipe.name} on {made:,} made-up rows")
-    table = made_up_rows(facts, made, chosen.unit)
-    with Ledger.open(
-        table,
-        facts,
-        chosen.budget,
-        unit=chosen.unit,
-        discover=True,
-        check=chosen.check_fit,
-        caps=() if chosen.protection is None else chosen.protection.caps(chosen.budget),
-    ) as book:
-        del table
-        began = time.perf_counter()
-        share = discover.SHARE if chosen.protection is None else chosen.protection.finding
-        finding = discover.plan(book, share)
-        if chosen.protection is not None:
-            chosen.protection.check(book.budget, book.unit, facts, share)
-        found = None if finding is None else discover.discover(book, finding)
-        opening = len(book.entries)
-        known = () if found is None else found.known
-        asked, weighed = book, None
-        if chosen.protection is not None:
-            weighed = chosen.protection.weigh(book, known)
-            asked, known = weighed.ledger, weighed.known
-        model = chosen.recipe.fit(asked, known, chosen.allowed)
-        seconds = time.perf_counter() - began
-        entries, domain = book.entries, book.domain
-    # Where rare codes were counted together, a table has fewer cells than its columns' codes.
-    measured = {one.clique: int(one.values.size) for one in model.measurements}
-
-    def cells(clique: Clique) -> int:
-        return measured[clique] if clique in measured else domain.size(clique)
-
-    items = tuple(
-        items_of(entries, opening, chosen.budget, count, cells=cells, target=facts.target)
-    )
-    said = [
-        *demanded.costs(chosen.allowed, facts),
-        *notes.about_facts(chosen.schema),
-        *notes.about_rows(count, made, stated=rows is not None or facts.rows_bound is not None),
-        *(
-            []
-            if finding is None or found is None
-            else notes.about_finding(facts, finding, found, count)
-        ),
-        *notes.about_choices(items),
-        *([] if weighed is None else notes.about_protection(chosen, weighed)),
-        *notes.about_merging(items, domain),
-        *notes.left_out(chosen.recipe, model, facts.target),
-        *notes.advised(chosen.recipe, chosen.budget.rho, count),
-    ]
+    told = rehearse(chosen, facts, made, count, starting)
+    items = tuple(_items(told, chosen, count, facts.target))
     return Plan(
         method=chosen.recipe.name,
-        parameters=told(chosen.recipe),
+        why=tuple(_why(chosen.recipe, told.decision, automatic=mechanism == AUTO)),
+        decision=told.decision,
+        parameters=parameters_told(chosen.recipe),
         target=facts.target,
         independences=chosen.allowed.independences,
         budget=chosen.budget,
         unit=chosen.unit,
+        draft=bool(revealed(chosen.schema)),
         rows=count,
-        rehearsed=made,
-        codes=domain.sizes,
+        rehearsed=told.rows,
+        codes=told.domain.sizes,
         open=facts.silent,
         items=items,
-        size=_size(chosen.recipe, model, seconds),
+        split=split_of(told.entries, told.opened.opening, told.opened.weighing, chosen.budget),
+        independence_cost=IndependenceCost.of(
+            chosen.allowed, told.domain.names, facts.target, told.model
+        ),
+        protection_cost=_protection_cost(told, chosen),
+        size=_size(chosen.recipe, told.model),
+        forecast=told.forecast,
         epsilons=tuple(at_epsilons(items, chosen.budget, facts, count)),
         promise=tuple(_promise(chosen)),
-        notes=tuple(said),
+        notes=(
+            *demanded.costs(chosen.allowed, facts),
+            *notes.about_facts(chosen.schema),
+            *notes.about_rows(count, told.rows, stated=facts.rows_bound is not None),
+            *notes.about_finding(facts, told.opened.finding, told.opened.found, count),
+            *notes.about_choices(items),
+            *notes.about_protection(chosen.protection),
+            *notes.about_merging(items, told.domain),
+            *notes.left_out(chosen.recipe, told.model, facts.target),
+            *notes.advised(chosen.recipe, chosen.budget.rho, count),
+        ),
     )
+
+
+def _items(told: Rehearsal, chosen: Chosen, count: int, target: str | None) -> Iterator[Item]:
+    # Where rare codes were counted together, a table has fewer cells than its columns' codes.
+    measured = {one.clique: int(one.values.size) for one in told.model.measurements}
+
+    def cells(clique: Clique) -> int:
+        return measured[clique] if clique in measured else told.domain.size(clique)
+
+    return items_of(
+        told.entries, told.opened.opening, chosen.budget, count, cells=cells, target=target
+    )
+
+
+def _why(recipe: Mechanism, decision: Decision | None, *, automatic: bool) -> Iterator[str]:
+    """Why this method, and which way it goes."""
+    if automatic:
+        yield f"{recipe.name} is what auto means: {recipe.about.split(': what auto means')[0]}."
+    else:
+        yield f"{recipe.name} was asked for: {recipe.about}."
+    if decision is not None:
+        yield decision.why
+        if decision.otherwise:
+            yield decision.otherwise
+
+
+def _protection_cost(told: Rehearsal, chosen: Chosen) -> ProtectionCost | None:
+    if told.opened.weighed is None or chosen.protection is None:
+        return None
+    before = told.entries[: told.opened.opening]
+    found = sum((Fraction(cost(one.event, chosen.budget.order)) for one in before), Fraction(0))
+    return ProtectionCost.of(chosen.protection, told.opened.weighed, chosen.budget, found)
 
 
 def _promise(chosen: Chosen) -> list[str]:
@@ -215,7 +221,7 @@ def _made_up(rows: int, columns: int) -> int:
     return min(rows, MOST_ROWS, max(_LEAST_ROWS, _MOST_VALUES // max(columns, 1)))
 
 
-def _size(recipe: Mechanism, model: Model, seconds: float) -> Size:
+def _size(recipe: Mechanism, model: Model) -> Size:
     tables = {frozenset(m.clique): int(m.values.size) for m in model.measurements if m.clique}
     cells = sum(tables.values())
     fitted = model.coarse if isinstance(model, MergedModel) else model
@@ -223,19 +229,4 @@ def _size(recipe: Mechanism, model: Model, seconds: float) -> Size:
         held = needed_bytes(fitted.domain, [one.clique for one in model.measurements])
     else:
         held = 8 * cells
-    return Size(cells, held, getattr(recipe, "model_bytes", None), _program_bytes(), seconds)
-
-
-def _program_bytes() -> int | None:
-    """The peak of this process, as far as the system tells it."""
-    status = Path("/proc/self/status")
-    if status.is_file():
-        # What getrusage tells begins with the size of the program that started this one.
-        peaks = [line for line in status.read_text().splitlines() if line.startswith("VmHWM:")]
-        return 1024 * int(peaks[0].split()[1]) if peaks else None
-    if sys.platform == "win32":
-        return None
-    import resource  # noqa: PLC0415 - not there on every system
-
-    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
-    return peak if sys.platform == "darwin" else 1024 * peak
+    return Size(cells, held, getattr(recipe, "model_bytes", None))

@@ -3,20 +3,16 @@
 from collections.abc import Iterator, Sequence
 from fractions import Fraction
 
-from understudy.chosen import Chosen
 from understudy.domain import Domain
 from understudy.errors import listed
 from understudy.mechanisms.api import Advising, Limited, Mechanism, Model
 from understudy.plan.made_up_rows import ASSUMED
 from understudy.plan.planned import Item
 from understudy.privacy import discover
-from understudy.privacy.budget import epsilon_of_rho
 from understudy.privacy.facts import revealed
-from understudy.privacy.promise import at_most
-from understudy.privacy.weights import UNIT
+from understudy.protection import Protection
 from understudy.report.pages import percent
 from understudy.schema import Schema
-from understudy.select.risk import Weighed
 
 
 def about_facts(schema: Schema) -> Iterator[str]:
@@ -46,9 +42,11 @@ def about_rows(rows: int, made: int, *, stated: bool) -> Iterator[str]:
 
 
 def about_finding(
-    schema: Schema, plan: discover.Plan, found: discover.Discovered, rows: int
+    schema: Schema, plan: discover.Plan | None, found: discover.Discovered | None, rows: int
 ) -> Iterator[str]:
     """What finding open facts out takes, and what was assumed for it."""
+    if plan is None or found is None:
+        return
     silent = listed(f"{name} ({', '.join(facts)})" for name, facts in schema.silent.items())
     assumed = [c.name for c in schema.coded if set(c.silent) - {"null"}]
     sizes = (
@@ -82,23 +80,13 @@ def about_choices(items: Sequence[Item]) -> Iterator[str]:
         )
 
 
-def about_protection(chosen: Chosen, weighed: Weighed) -> Iterator[str]:
-    """How much less those protected would count, and the smallest cap that could be kept."""
-    protection = chosen.protection
-    if protection is None:
-        return
-    least = at_most(epsilon_of_rho(weighed.spent, chosen.budget.converting))
-    lightest = min(weighed.weights.weights) / UNIT
-    yield (
-        f"Those protected would count {lightest:.2g} of a full record in all but the first counts, "
-        f"in which every record counts fully: these cost epsilon {least}, and no cap can be "
-        "smaller. More about who is rare, real rows decide."
-    )
-    if protection.risk is not None:
+def about_protection(protection: Protection | None) -> Iterator[str]:
+    """What a cap for rare records is no guarantee of."""
+    if protection is not None and protection.risk is not None:
         yield (
             "Which records are rare is found out with noise: what they lose at most is a bound "
             "given the released counts, and no guarantee beforehand. Conditions (--protect-where) "
-            "are one."
+            "are one. More about who is rare, real rows decide."
         )
 
 

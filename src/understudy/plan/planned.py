@@ -6,6 +6,10 @@ from typing import Any
 
 from understudy.domain import Clique
 from understudy.knowledge import Independence
+from understudy.mechanisms.api import Decision
+from understudy.plan.costs import IndependenceCost, ProtectionCost
+from understudy.plan.forecast import Forecast
+from understudy.plan.split import Part
 from understudy.privacy.budget import Budget
 from understudy.privacy.unit import Unit
 from understudy.report.bought import Purpose
@@ -39,6 +43,11 @@ class Item:
     """Of the whole budget, in the currency that adds up."""
     counts: tuple[Count, ...] = ()
 
+    @property
+    def told(self) -> str:
+        """What is asked, and that it finds facts out where it does."""
+        return f"finding out: {self.what}" if self.purpose is Purpose.FIND else self.what
+
 
 @dataclass(frozen=True)
 class Size:
@@ -50,10 +59,6 @@ class Size:
     """What the fit holds at its peak, about."""
     most_bytes: int | None
     """What the method lets it hold; None where it has no such limit."""
-    program_bytes: int | None
-    """The peak of this whole program so far; None where the system does not tell."""
-    seconds: float
-    """For asking and fitting, on this machine and made-up rows."""
 
 
 @dataclass(frozen=True)
@@ -76,12 +81,18 @@ class Plan:
     """What would be bought."""
 
     method: str
+    why: tuple[str, ...]
+    """Why this method, and which way it goes."""
+    decision: Decision | None
+    """Of methods that go by a rule on public numbers."""
     parameters: Mapping[str, Any]
     target: str | None
     independences: tuple[Independence, ...]
     """What would hold in the model."""
     budget: Budget
     unit: Unit
+    draft: bool
+    """Whether the schema rests on the private table: then so does the plan."""
     rows: int
     """Of which per cent are told."""
     rehearsed: int
@@ -92,10 +103,21 @@ class Plan:
     """By column, the facts that nobody has stated."""
     items: tuple[Item, ...]
     """In order."""
+    split: Mapping[Part, float]
+    """By part of the budget, its share."""
+    independence_cost: IndependenceCost | None
+    protection_cost: ProtectionCost | None
     size: Size
+    forecast: Forecast
     epsilons: tuple[AtEpsilon, ...]
     promise: tuple[str, ...]
     notes: tuple[str, ...]
+
+    @property
+    def costs(self) -> list[str]:
+        """What independences and caps cost, in sentences."""
+        told = (self.independence_cost, self.protection_cost)
+        return [sentence for one in told if one is not None for sentence in one.sentences()]
 
     @property
     def shares(self) -> dict[Purpose, float]:

@@ -1,0 +1,122 @@
+"""What an independence, or a cap on what some lose, costs: told from public facts alone."""
+
+import math
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from itertools import combinations
+
+from understudy.errors import listed
+from understudy.mechanisms.api import Model
+from understudy.model.labelled import LabelledModel
+from understudy.privacy.budget import Budget, epsilon_of_rho
+from understudy.privacy.promise import at_most
+from understudy.privacy.weights import UNIT
+from understudy.protection import Protection
+from understudy.report.pages import percent
+from understudy.report.words import number_of
+from understudy.select.risk import Weighed
+from understudy.separation import Separation
+
+_NAMED = 8
+"""More pairs than this are counted and not named in a sentence."""
+
+
+@dataclass(frozen=True)
+class IndependenceCost:
+    """What can no longer be measured, or go into labels."""
+
+    pairs: int
+    """Of columns, in all."""
+    apart: tuple[tuple[str, str], ...]
+    """Those that may never be measured together, whatever else is."""
+    target: str | None
+    inputs: tuple[str, ...] | None
+    """Columns that labels went by in the rehearsal; None where no model tells labels."""
+    left_out: tuple[str, ...]
+    """Columns that they could not go by."""
+
+    @classmethod
+    def of(
+        cls, allowed: Separation, names: Sequence[str], target: str | None, model: Model
+    ) -> "IndependenceCost | None":
+        """The cost of what is stated; None where nothing is."""
+        if not allowed:
+            return None
+        pairs = [*combinations(names, 2)]
+        apart = tuple(pair for pair in pairs if allowed.apart(*pair))
+        inputs = tuple(model.inputs) if isinstance(model, LabelledModel) else None
+        others = () if inputs is None else names
+        left_out = tuple(one for one in others if one != target and one not in (inputs or ()))
+        return cls(len(pairs), apart, target, inputs, left_out)
+
+    def sentences(self) -> Iterator[str]:
+        """The same for a reader."""
+        named = ""
+        if 0 < len(self.apart) <= _NAMED:
+            named = f" ({', '.join(' × '.join(pair) for pair in self.apart)})"
+        yield (
+            f"Independences: {len(self.apart):,} of {number_of(self.pairs, 'pair')} of columns can "
+            f"not be measured{named}. Whichever other pairs are, no chain of them may join the "
+            "two sides around what is given."
+        )
+        if self.inputs is not None and self.left_out:
+            yield (
+                f"Labels of {self.target} went by {len(self.inputs):,} of "
+                f"{number_of(len(self.inputs) + len(self.left_out), 'column')} in the rehearsal, "
+                f"and not by {listed(self.left_out)}."
+            )
+
+
+@dataclass(frozen=True)
+class ProtectionCost:
+    """What those protected cost everybody else."""
+
+    share: float
+    """Of the budget: for scores of how rare records are."""
+    noise: float
+    """So many times as large is the noise of all that is asked afterwards."""
+    weight: float
+    """Those protected count so much of a full record."""
+    outliers: float
+    """The part of rows beyond the threshold, about; 0 where conditions alone decide."""
+    conditions: tuple[str, ...]
+    smallest_cap: float
+    """The ε that every record has lost before any can count less: no cap can be below."""
+
+    @classmethod
+    def of(
+        cls, protection: Protection, weighed: Weighed, budget: Budget, found: Fraction
+    ) -> "ProtectionCost":
+        """The cost, where finding facts out took `found` of ρ in any case."""
+        scores = weighed.spent - found
+        rest = weighed.rest
+        return cls(
+            share=float(scores / budget.rho),
+            noise=math.sqrt((rest + scores) / rest) if rest else math.inf,
+            weight=min(weighed.weights.weights) / UNIT,
+            outliers=0.0 if protection.risk is None else protection.risk.outliers,
+            conditions=tuple(map(str, protection.where)),
+            smallest_cap=epsilon_of_rho(weighed.spent, budget.converting),
+        )
+
+    def sentences(self) -> Iterator[str]:
+        """The same for a reader."""
+        if self.share:
+            yield (
+                f"Protection: scores of how rare records are take {percent(self.share)} of the "
+                f"budget. Noise in all that is asked afterwards is {self.noise:.3g} times as "
+                "large for everybody; but the counts behind the scores are known to the model."
+            )
+        else:
+            yield "Protection: conditions cost no budget, and nobody else's noise grows."
+        whom = [
+            *([f"about {percent(self.outliers)} of rows"] if self.outliers else []),
+            *self.conditions,
+        ]
+        yield (
+            f"Those protected ({'; '.join(whom)}) count {self.weight:.2g} of a full record at "
+            "the least: what is rare comes out rarer than it is, by as much. In the counts "
+            f"before, every record counts fully; these cost epsilon {at_most(self.smallest_cap)}, "
+            "and no cap can be smaller."
+        )

@@ -1,0 +1,152 @@
+"""A rehearsal: the whole of a run, on made-up rows in a file of their own that nobody keeps."""
+
+import math
+import tempfile
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from understudy import demanded
+from understudy.chosen import Chosen
+from understudy.domain import Domain
+from understudy.mechanisms.api import Deciding, Decision, Model, Remarking
+from understudy.plan.forecast import FEW_ROWS, EachRow, Forecast, Steps, each_row, forecast
+from understudy.plan.laps import lap
+from understudy.plan.made_up_rows import made_up_file, made_up_rows
+from understudy.privacy import discover
+from understudy.privacy.account import Entry
+from understudy.privacy.answers import Measurement
+from understudy.privacy.ledger import Ledger
+from understudy.release import Release
+from understudy.schema import Schema
+from understudy.select.risk import Weighed
+from understudy.synthetic_rows import DrawnRows
+
+_MORE = 1.1
+"""Rows beyond those at which a rule turns, so that a noisy count is beyond them too."""
+_MOST_MORE = 500_000
+"""No more than these are made up for the sake of a rule."""
+_SEED = 0
+
+
+@dataclass(frozen=True, eq=False)
+class Opened:
+    """What goes before a method is asked to fit."""
+
+    ledger: Ledger
+    """In which those protected count less."""
+    known: Sequence[Measurement]
+    opening: int
+    """So many requests found facts out."""
+    weighing: int
+    """So many requests had been made when records were weighed."""
+    finding: discover.Plan | None
+    found: discover.Discovered | None
+    weighed: Weighed | None
+
+
+@dataclass(frozen=True, eq=False)
+class Rehearsal:
+    """What a rehearsal has shown."""
+
+    rows: int
+    """How many were made up."""
+    opened: Opened
+    decision: Decision | None
+    entries: tuple[Entry, ...]
+    domain: Domain
+    model: Model
+    forecast: Forecast
+
+
+def rehearse(
+    chosen: Chosen, facts: Schema, made: int, rows: int, starting: float = 0.0
+) -> Rehearsal:
+    """All that `synthesize` does, on so many made-up rows, in place of `rows` of them.
+
+    Where a rule goes by the number of rows and would decide otherwise, more are made up.
+    """
+    with tempfile.TemporaryDirectory(prefix="understudy-plan-") as name:
+        folder, steps = Path(name), Steps()
+        _write(chosen, facts, made, folder)
+        with lap() as asking, _ledger(chosen, facts, folder, steps) as book:
+            opened = _opened(chosen, facts, book)
+            decision, as_made = (_decided(chosen, opened, count) for count in (rows, made))
+            enough = _enough(decision, as_made, rows)
+            if enough > made:
+                return rehearse(chosen, facts, enough, rows, starting)
+            model = chosen.recipe.fit(opened.ledger, opened.known, chosen.allowed)
+            demanded.check_kept(chosen.allowed, model)
+            certificate = book.close()
+            if isinstance(chosen.recipe, Remarking):
+                chosen.recipe.remarks(model, book.schema.target)
+        drawn = DrawnRows.of(model, book.schema, made, _SEED)
+        release = Release(drawn, certificate, book.schema, model)
+        with lap() as writing:
+            release.save(folder / "release")
+        foreseen = forecast(
+            rehearsed=made,
+            rows=rows,
+            recipe=chosen.recipe,
+            encoding=book.encoding,
+            starting=starting,
+            asking=asking,
+            steps=steps,
+            writing=writing,
+            each=each_row(*_files(folder), release, chosen.unit) if rows > made else EachRow(),
+        )
+    return Rehearsal(made, opened, decision, certificate.entries, book.domain, model, foreseen)
+
+
+def _opened(chosen: Chosen, facts: Schema, book: Ledger) -> Opened:
+    """Facts found out, and records weighed."""
+    protection = chosen.protection
+    share = discover.SHARE if protection is None else protection.finding
+    finding = discover.plan(book, share)
+    if protection is not None:
+        protection.check(book.budget, book.unit, facts, share)
+    found = None if finding is None else discover.discover(book, finding)
+    known, opening = () if found is None else found.known, len(book.entries)
+    if protection is None:
+        return Opened(book, known, opening, opening, finding, found, None)
+    weighed = protection.weigh(book, known)
+    weighing = len(book.entries)
+    return Opened(weighed.ledger, weighed.known, opening, weighing, finding, found, weighed)
+
+
+def _files(folder: Path) -> tuple[Path, Path]:
+    return folder / "few.csv", folder / "many.csv"
+
+
+def _write(chosen: Chosen, facts: Schema, made: int, folder: Path) -> None:
+    """Made-up rows, and a few of them."""
+    table = made_up_rows(facts, made, chosen.unit)
+    few, many = _files(folder)
+    made_up_file(table.slice(0, FEW_ROWS), facts, few)
+    made_up_file(table, facts, many)
+
+
+def _ledger(chosen: Chosen, facts: Schema, folder: Path, steps: Steps) -> Ledger:
+    return Ledger.open(
+        _files(folder)[1],
+        facts,
+        chosen.budget,
+        unit=chosen.unit,
+        discover=True,
+        check=chosen.check_fit,
+        caps=() if chosen.protection is None else chosen.protection.caps(chosen.budget),
+        tell=steps,
+    )
+
+
+def _decided(chosen: Chosen, opened: Opened, rows: int) -> Decision | None:
+    if not isinstance(chosen.recipe, Deciding):
+        return None
+    return chosen.recipe.decision(opened.ledger, opened.known, chosen.allowed, rows)
+
+
+def _enough(decision: Decision | None, as_made: Decision | None, rows: int) -> int:
+    """How many rows it takes for a rule to decide as it would; 0 where these are enough."""
+    if decision is None or as_made is None or decision.by == as_made.by or decision.turns is None:
+        return 0
+    return min(math.ceil(decision.turns * _MORE), rows, _MOST_MORE)
