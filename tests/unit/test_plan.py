@@ -3,6 +3,7 @@
 import json
 import math
 import tempfile
+import time
 from dataclasses import fields, replace
 from datetime import date, datetime
 
@@ -22,9 +23,9 @@ from understudy.mechanisms.independent import IndependentColumns
 from understudy.mechanisms.mst import Mst
 from understudy.mechanisms.prism import Prism
 from understudy.plan import Part, plan, plan_html
-from understudy.plan.forecast import EachRow, Steps, forecast
+from understudy.plan.forecast import Rehearsed, Steps
 from understudy.plan.items import EPSILONS
-from understudy.plan.laps import Lap, lap
+from understudy.plan.laps import Lap, age, lap
 from understudy.plan.made_up_rows import ASSUMED, made_up_file, made_up_rows
 from understudy.plan.make import MOST_ROWS, USUAL_ROWS
 from understudy.plan_page import plan_page, show
@@ -206,7 +207,7 @@ def test_the_rule_turns_where_it_says_and_the_real_run_goes_the_same_way():
 
 def test_a_rule_that_turns_beyond_the_usual_rows_is_rehearsed_with_more():
     bare = replace(SCHEMA, rows_bound=None)
-    planned = plan(bare, epsilon=0.12, target="y", rows=10**6)
+    planned = plan(bare, epsilon=0.05, target="y", rows=10**6)
     assert planned.decision.by == "trained"
     assert planned.rehearsed > planned.decision.turns > MOST_ROWS
     assert Part.TRAINING in planned.split
@@ -287,32 +288,31 @@ def lapped(seconds, before=10**6, peak=2 * 10**6):
 
 
 def foreseen(rows, *, steps=None, recipe=None):
-    return forecast(
-        rehearsed=10_000,
-        rows=rows,
-        recipe=recipe or Mst(),
-        encoding=Encoding(SCHEMA),
-        starting=1.0,
+    took = Rehearsed(
+        rows=10_000,
+        drawn=5_000,
         asking=lapped(2.0),
         steps=steps or Steps(),
         writing=lapped(0.5),
-        each=EachRow(2e-6, 3e-6),
+        reading_each=2e-6,
+        drawing_each=3e-6,
     )
+    return took.forecast(rows, recipe or Mst(), Encoding(SCHEMA))
 
 
 def test_what_was_rehearsed_is_foreseen_as_it_was_measured():
-    told = foreseen(10_000)
-    assert told.seconds == pytest.approx(3.5)
+    told = foreseen(5_000)
+    assert told.seconds == pytest.approx(2.5)
     assert told.bytes == 2 * 10**6
 
 
 def test_rows_beyond_the_rehearsal_add_their_part():
     told = foreseen(110_000)
     assert told.asking == pytest.approx(2.2)
-    assert told.writing == pytest.approx(0.8)
-    assert told.bytes == 12 * 10**6  # ten times as many rows are drawn at a time
+    assert told.writing == pytest.approx(0.5 + 3e-6 * 105_000)
+    assert told.bytes == 23 * 10**6  # 22 times as many rows are drawn at a time
     many = foreseen(10**8)
-    assert many.writing == pytest.approx(0.5 + 3e-6 * (10**6 - 10_000))  # no more are drawn
+    assert many.writing == pytest.approx(0.5 + 3e-6 * (10**6 - 5_000))  # no more are drawn
     assert many.bytes > 10**8 * len(SIZES)
 
 
@@ -336,6 +336,12 @@ def test_steps_are_timed_by_what_is_told():
         steps(StepsTold("Training", done, 100))
     assert steps.whole == 100
     assert steps.last[0] - steps.first[0] == 20
+
+
+def test_a_program_is_as_old_as_it_has_worked_at_least():
+    before = age()
+    assert 0 < time.process_time() <= before + 0.1
+    assert age() >= before
 
 
 def test_a_lap_sees_what_is_held_meanwhile():

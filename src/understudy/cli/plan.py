@@ -1,7 +1,6 @@
 """`understudy plan`: what a release would buy, before anything is spent."""
 
 import json
-import time
 from pathlib import Path
 from typing import Annotated
 
@@ -76,6 +75,7 @@ def plan(  # noqa: PLR0913 - one per option
     from understudy.curator.internal import check_internal, write_internal
     from understudy.plan import plan as planned
     from understudy.plan import plan_html
+    from understudy.plan.laps import age
     from understudy.plan_page import plan_page, show
     from understudy.progress import told_steps
 
@@ -84,7 +84,7 @@ def plan(  # noqa: PLR0913 - one per option
             msg = f"{out} cannot be written; name a file that ends in .html."
             raise BadInput(msg)
         check_internal(out)
-    starting = time.process_time()
+    starting = age()
     with told_steps(quiet=as_json) as tell:
         found = planned(
             schema,

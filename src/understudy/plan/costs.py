@@ -50,14 +50,19 @@ class IndependenceCost:
         left_out = tuple(one for one in others if one != target and one not in (inputs or ()))
         return cls(len(pairs), apart, target, inputs, left_out)
 
+    @property
+    def unnamed(self) -> tuple[tuple[str, str], ...]:
+        """Pairs that are too many to be named in a sentence."""
+        return self.apart if len(self.apart) > _NAMED else ()
+
     def sentences(self) -> Iterator[str]:
         """The same for a reader."""
         named = ""
-        if 0 < len(self.apart) <= _NAMED:
+        if self.apart and not self.unnamed:
             named = f" ({', '.join(' × '.join(pair) for pair in self.apart)})"
         yield (
-            f"Independences: {len(self.apart):,} of {number_of(self.pairs, 'pair')} of columns can "
-            f"not be measured{named}. Whichever other pairs are, no chain of them may join the "
+            f"Independences: {len(self.apart):,} of {number_of(self.pairs, 'pair')} of columns "
+            f"cannot be measured{named}. Whichever other pairs are, no chain of them may join the "
             "two sides around what is given."
         )
         if self.inputs is not None and self.left_out:

@@ -7,25 +7,33 @@ each is measured by itself. No more than a block of rows is drawn at a time, so 
 import math
 import time
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from io import BytesIO
+from itertools import combinations
 from pathlib import Path
+from statistics import fmean
 
+import numpy as np
+
+from understudy.domain import Clique
 from understudy.encode import Encoding
 from understudy.mechanisms.api import Mechanism
 from understudy.mechanisms.label_model import LabelModel
 from understudy.plan.laps import Lap, lap
 from understudy.privacy.budget import Budget
 from understudy.privacy.ledger import Ledger
+from understudy.privacy.scores import L1Distance
 from understudy.privacy.steps_told import StepsTold
 from understudy.privacy.unit import Unit
-from understudy.release import Release
+from understudy.schema import Schema
 from understudy.synthetic_rows import MOST_ROWS, ROWS_PER_BLOCK, DrawnRows
 from understudy.table_files import write_rows
 
 FEW_ROWS = 1000
 """Beside those of a rehearsal, to see what each row adds."""
 _REPEATS = 2
+_MOST_PAIRS, _MOST_CELLS = 300, 10**5
+"""So many pairs are counted, and none with more cells."""
 _COPIES = 2
 """So often codes lie in memory while they are gathered."""
 
@@ -78,65 +86,71 @@ class Steps:
         return min(math.ceil(self.whole * factor), max(most, self.whole))
 
 
-@dataclass(frozen=True)
-class EachRow:
-    """Seconds that each row adds, beyond those that were rehearsed."""
-
-    reading: float = 0.0
-    drawing: float = 0.0
-
-
-def each_row(few: Path, many: Path, release: Release, unit: Unit) -> EachRow:
-    """Measured by a few rows and many of them, as in these files and drawn anew."""
+def seconds_to_read(few: Path, many: Path, rows: int, facts: Schema, unit: Unit) -> float:
+    """What each row adds, by a file of a few and one of so many: read, and counted in pairs."""
 
     def read(path: Path) -> None:
-        with Ledger.open(path, release.schema, Budget(1.0, 1e-9), unit=unit) as book:
-            book.measure([()], rho=book.rest())
+        with Ledger.open(path, facts, Budget(1.0, 1e-9), unit=unit) as book:
+            pairs: list[Clique] = [
+                pair
+                for pair in combinations(book.domain.names, 2)
+                if book.domain.size(pair) <= _MOST_CELLS
+            ]
+            counted = pairs[:_MOST_PAIRS] or [book.domain.names[:1]]
+            book.select(
+                [L1Distance(one, np.zeros(book.domain.shape(one))) for one in counted], epsilon=0.01
+            )
+
+    return _more(lambda: read(few), lambda: read(many)) / max(rows - FEW_ROWS, 1)
+
+
+def seconds_to_draw(rows: DrawnRows) -> float:
+    """What each row adds, drawn and written, by a few and these."""
 
     def draw(count: int) -> None:
-        rows = DrawnRows.of(release.model, release.schema, count, 0)
-        write_rows(rows.blocks(), release.schema, "csv", BytesIO(), formula_safe=False)
+        some = replace(rows, count=count)
+        write_rows(some.blocks(), rows.schema, "csv", BytesIO(), formula_safe=False)
 
-    made = release.rows.count
-    reading = _more(lambda: read(few), lambda: read(many))
-    drawing = _more(lambda: draw(FEW_ROWS), lambda: draw(made))
-    return EachRow(*(seconds / max(made - FEW_ROWS, 1) for seconds in (reading, drawing)))
+    return _more(lambda: draw(FEW_ROWS), lambda: draw(rows.count)) / max(rows.count - FEW_ROWS, 1)
 
 
 def _more(few: Callable[[], None], many: Callable[[], None]) -> float:
-    """By how much many take longer; at their best, for other programs may be in the way."""
+    """By how much many take longer, on the average of a few tries."""
 
-    def best(work: Callable[[], None]) -> float:
-        return min(timed(work).seconds for _ in range(_REPEATS))
+    def usual(work: Callable[[], None]) -> float:
+        return fmean(_timed(work).seconds for _ in range(_REPEATS))
 
-    return max(best(many) - best(few), 0.0)
+    return max(usual(many) - usual(few), 0.0)
 
 
-def forecast(  # noqa: PLR0913 - by name
-    *,
-    rehearsed: int,
-    rows: int,
-    recipe: Mechanism,
-    encoding: Encoding,
-    starting: float,
-    asking: Lap,
-    steps: Steps,
-    writing: Lap,
-    each: EachRow,
-) -> Forecast:
-    """The whole, with so many rows and not those that were rehearsed.
+@dataclass(frozen=True)
+class Rehearsed:
+    """What a rehearsal took."""
 
-    `asking` took training in.
-    """
-    more, factor = max(rows - rehearsed, 0), max(rows / rehearsed, 1.0)
-    drawn = min(rows, MOST_ROWS)
-    return Forecast(
-        starting=starting,
-        asking=max(asking.seconds - steps.whole * steps.each, 0.0) + more * each.reading,
-        training=steps.with_rows(recipe, factor) * steps.each * factor,
-        writing=writing.seconds + max(drawn - rehearsed, 0) * each.drawing,
-        bytes=_peak(asking, writing, more * _held(encoding), _blocks(drawn, rehearsed)),
-    )
+    rows: int
+    drawn: int
+    """How many rows were drawn."""
+    asking: Lap
+    """Training included."""
+    steps: Steps
+    writing: Lap
+    reading_each: float = 0.0
+    """Seconds that each further row would add."""
+    drawing_each: float = 0.0
+
+    def forecast(self, rows: int, recipe: Mechanism, encoding: Encoding) -> Forecast:
+        """The same with so many rows, and not those that were made up; the start comes on top."""
+        more, factor = max(rows - self.rows, 0), max(rows / self.rows, 1.0)
+        drawn, steps = min(rows, MOST_ROWS), self.steps
+        blocks = min(drawn, ROWS_PER_BLOCK) / min(self.drawn, ROWS_PER_BLOCK)
+        return Forecast(
+            starting=0.0,
+            asking=max(self.asking.seconds - steps.whole * steps.each, 0.0)
+            + more * self.reading_each,
+            training=steps.with_rows(recipe, factor) * steps.each * factor,
+            writing=self.writing.seconds + max(drawn - self.drawn, 0) * self.drawing_each,
+            bytes=_peak(self.asking, self.writing, more * _held(encoding), max(blocks, 1.0)),
+        )
 
 
 def _peak(asking: Lap, writing: Lap, codes: int, blocks: float) -> int | None:
@@ -151,13 +165,7 @@ def _held(encoding: Encoding) -> int:
     return _COPIES * sum(encoding.dtype(one.name).itemsize for one in encoding.domain)
 
 
-def _blocks(drawn: int, rehearsed: int) -> float:
-    """How much larger blocks are that are drawn at a time."""
-    return max(min(drawn, ROWS_PER_BLOCK) / min(rehearsed, ROWS_PER_BLOCK), 1.0)
-
-
-def timed(work: Callable[[], object]) -> Lap:
-    """What some work takes."""
+def _timed(work: Callable[[], None]) -> Lap:
     with lap() as found:
         work()
     return found

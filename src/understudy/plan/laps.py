@@ -1,6 +1,7 @@
 """How long a part of the work took, and what this program held at its peak meanwhile."""
 
 import contextlib
+import os
 import sys
 import time
 from collections.abc import Iterator
@@ -8,6 +9,9 @@ from dataclasses import dataclass
 from pathlib import Path
 
 _STATUS = Path("/proc/self/status")
+_STAT = Path("/proc/self/stat")
+_STARTED = 19
+"""Which field behind a program's name tells when it was started."""
 _FORGET = Path("/proc/self/clear_refs")
 
 
@@ -37,6 +41,15 @@ def lap() -> Iterator[Lap]:
     found, began = Lap(before=_held()), time.perf_counter()
     yield found
     found.seconds, found.peak = time.perf_counter() - began, _peak()
+
+
+def age() -> float:
+    """Seconds since this program was started; where the system does not tell, those it worked."""
+    if not _STAT.is_file() or not hasattr(time, "CLOCK_BOOTTIME"):
+        return time.process_time()
+    after_name = _STAT.read_text().rpartition(")")[2].split()
+    started = int(after_name[_STARTED]) / os.sysconf("SC_CLK_TCK")
+    return max(time.clock_gettime(time.CLOCK_BOOTTIME) - started, time.process_time())
 
 
 def _held() -> int | None:

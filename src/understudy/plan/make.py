@@ -37,7 +37,7 @@ from understudy.schema import Schema
 from understudy.select.risk import RiskWeights
 
 USUAL_ROWS = 10_000
-MOST_ROWS = 20_000
+MOST_ROWS = 50_000
 """No more rows than this are made up, unless a rule asks for it; what grows with rows is scaled."""
 _MOST_VALUES = 2 * 10**7
 """Nor more values in all: then there are fewer rows."""

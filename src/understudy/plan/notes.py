@@ -36,8 +36,9 @@ def about_rows(rows: int, made: int, *, stated: bool) -> Iterator[str]:
     if made < rows:
         yield (
             f"Rehearsed on {made:,} made-up rows, not {rows:,}; noise in rows does not depend on "
-            f"that. With more rows larger tables become useful, so a method that "
-            "goes by usefulness may measure more of them than told here."
+            "that. With more rows larger tables become useful, and training lasts longer: a method "
+            "that goes by usefulness may measure more tables, and train for more steps, than told "
+            "here. Time and memory are scaled."
         )
 
 

@@ -3,14 +3,21 @@
 import math
 import tempfile
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from understudy import demanded
 from understudy.chosen import Chosen
 from understudy.domain import Domain
 from understudy.mechanisms.api import Deciding, Decision, Model, Remarking
-from understudy.plan.forecast import FEW_ROWS, EachRow, Forecast, Steps, each_row, forecast
+from understudy.plan.forecast import (
+    FEW_ROWS,
+    Forecast,
+    Rehearsed,
+    Steps,
+    seconds_to_draw,
+    seconds_to_read,
+)
 from understudy.plan.laps import lap
 from understudy.plan.made_up_rows import made_up_file, made_up_rows
 from understudy.privacy import discover
@@ -26,6 +33,8 @@ _MORE = 1.1
 """Rows beyond those at which a rule turns, so that a noisy count is beyond them too."""
 _MOST_MORE = 500_000
 """No more than these are made up for the sake of a rule."""
+_MOST_DRAWN = 20_000
+"""Nor are more drawn: what each of them adds is soon known."""
 _SEED = 0
 
 
@@ -80,21 +89,22 @@ def rehearse(
             certificate = book.close()
             if isinstance(chosen.recipe, Remarking):
                 chosen.recipe.remarks(model, book.schema.target)
-        drawn = DrawnRows.of(model, book.schema, made, _SEED)
-        release = Release(drawn, certificate, book.schema, model)
+        drawn = DrawnRows.of(model, book.schema, min(made, _MOST_DRAWN), _SEED)
         with lap() as writing:
-            release.save(folder / "release")
-        foreseen = forecast(
-            rehearsed=made,
-            rows=rows,
-            recipe=chosen.recipe,
-            encoding=book.encoding,
-            starting=starting,
+            Release(drawn, certificate, book.schema, model).save(folder / "release")
+        few, many = _files(folder)
+        took = Rehearsed(
+            rows=made,
+            drawn=drawn.count,
             asking=asking,
             steps=steps,
             writing=writing,
-            each=each_row(*_files(folder), release, chosen.unit) if rows > made else EachRow(),
+            reading_each=seconds_to_read(few, many, made, book.schema, chosen.unit)
+            if rows > made
+            else 0.0,
+            drawing_each=seconds_to_draw(drawn) if rows > drawn.count else 0.0,
         )
+    foreseen = replace(took.forecast(rows, chosen.recipe, book.encoding), starting=starting)
     return Rehearsal(made, opened, decision, certificate.entries, book.domain, model, foreseen)
 
 
