@@ -13,12 +13,7 @@ from understudy.report.pages import percent, sized
 from understudy.report.words import in_order, number_of
 from understudy.spoken import plain_console, say
 
-_PARTS = {
-    "starting": "starting",
-    "asking": "reading, asking and fitting",
-    "training": "training",
-    "writing": "drawing and writing",
-}
+_PARTS = ("starting", "asking", "training", "writing")
 
 
 def plan_page(plan: Plan) -> dict[str, Any]:
@@ -165,9 +160,12 @@ def _epsilons(page: dict[str, Any]) -> Table:
 def _sizes(page: dict[str, Any]) -> list[str]:
     model, whole = page["model"], page["forecast"]
     limit = "" if model["most_bytes"] is None else f", never more than {sized(model['most_bytes'])}"
-    parts = ", ".join(f"{words} {whole[name]:.1f}" for name, words in _PARTS.items() if whole[name])
+    parts = ", ".join(f"{part} {whole[part]:.1f}" for part in _PARTS if whole[part])
     rows = number_of(page["rows"], "row")
-    lines = [f"time: about {whole['seconds']:.1f} seconds for {rows} of CSV, here ({parts})"]
+    lines = [
+        f"time: about {whole['seconds']:.1f} seconds for {rows} of CSV, on this machine",
+        f"of which: {parts}",
+    ]
     if whole["bytes"] is not None:
         lines.append(f"memory: about {sized(whole['bytes'])} at the peak")
     lines.append(

@@ -10,11 +10,14 @@ import pytest
 
 from helpers.browser import CHROMIUM, chromium
 from helpers.comparisons import planned, write_rows
+from understudy.column import Column, Kind
 from understudy.curator.evaluation import Learner, evaluate
 from understudy.curator.evaluation_page import evaluation_page
 from understudy.experiments.compare.compare import compare
 from understudy.pipeline import synthesize
+from understudy.plan import plan, plan_html
 from understudy.privacy.noise import SeededForTests
+from understudy.schema import Schema
 
 pytestmark = pytest.mark.skipif(CHROMIUM is None, reason="no Chromium here (Debian: chromium)")
 SIZES = {"desktop": 1100, "phone": 360}
@@ -158,8 +161,7 @@ def look_at_the_evaluation(browser, pages):
 def test_the_comparison_shows_each_cell(browser, tmp_path):
     columns, target = small(np.random.default_rng(0), 600)
     data = write_rows(tmp_path / "rows.csv", columns)
-    plan = planned(data, target=target, epsilons=(2.0, 8.0))
-    found = compare(plan, tmp_path / "out")
+    found = compare(planned(data, target=target, epsilons=(2.0, 8.0)), tmp_path / "out")
     path = tmp_path / "out" / "comparison.html"
     assert stat.S_IMODE(path.stat().st_mode) == 0o600
     check_internal(browser, path)
@@ -168,6 +170,21 @@ def test_the_comparison_shows_each_cell(browser, tmp_path):
     for line in found.lines:
         if line.score == "ROC-AUC":
             assert f"{line.mean:.3f}" in text
+
+
+def test_the_plan_shows_its_split_and_noise(browser, tmp_path):
+    facts = {"kind": Kind.CATEGORICAL, "null": False}
+    names = [f"a rather long column name {k}" for k in range(12)]
+    columns = [Column(name=name, categories=("one", "two", "three"), **facts) for name in names]
+    options = {"target": names[0], "constraints": [f"{names[0]} _||_ {names[1]} | {names[2]}"]}
+    found = plan(Schema(tuple(columns)), epsilon=1.0, protect_outliers=True, **options)
+    path = tmp_path / "plan.html"
+    path.write_text(plan_html(found))
+    check(browser, path)
+    parts = browser.look("document.querySelectorAll('.stack span').length")
+    assert parts == len(found.split)
+    assert browser.look("document.querySelectorAll('svg circle').length") > len(found.epsilons)
+    assert browser.text("#method") == "tailored"
 
 
 def test_a_release_without_promise_says_so_first(browser, tmp_path):
