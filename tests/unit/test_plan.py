@@ -124,7 +124,7 @@ def test_a_plan_needs_no_rows_and_a_stated_structure_is_told_by_name():
 
 
 def test_names_that_real_rows_decide_are_not_told():
-    planned = plan(SCHEMA, epsilon=2.0)
+    planned = plan(SCHEMA, epsilon=2.0, mechanism="mst")
     pairs = [count for count in counts(planned) if count.width == 2]
     assert len(pairs) == len(SIZES) - 1
     assert all(count.columns is None for count in pairs)
@@ -176,7 +176,7 @@ def test_every_method_can_be_planned(kind):
     [
         ({"target": "y"}, "trained", "from 500 on"),
         ({"target": "y", "rows": 300}, "shown", "below 500"),
-        ({}, "tree", "No target is named"),
+        ({}, "joint", "No target is named"),
         ({"target": "y", "parents": ["a"]}, "joint", "causes, a graph or several targets"),
         ({"target": "y", "constraints": ["a _||_ b | y"]}, "joint", "given y"),
         ({"target": "y", "parameters": {"labels": "shown"}}, "shown", "asks for it"),
@@ -229,7 +229,7 @@ def test_the_split_of_tailored_is_complete():
     labels = planned.split[Part.TRAINING] + planned.split[Part.CALIBRATION]
     assert labels == pytest.approx((1 - 1 / 200) / 2)
     assert planned.split[Part.CALIBRATION] == pytest.approx(0.05 * labels)
-    assert {Part.COLUMNS, Part.PAIRS, Part.WIDER} <= {*planned.split}
+    assert {Part.COLUMNS, Part.PAIRS, Part.CHOOSING} <= {*planned.split}
     assert Part.REST not in planned.split
     tree = plan(SCHEMA, epsilon=1.0, mechanism="mst")
     assert {*tree.split} == {Part.COLUMNS, Part.PAIRS, Part.CHOOSING}
