@@ -5,7 +5,7 @@ from typing import Any
 
 from understudy.errors import listed
 from understudy.release import Release
-from understudy.report.public import PARAMETERS, choices, declared, general
+from understudy.report.public import PARAMETERS, choices, declared, general, how_labels
 from understudy.spoken import plain_console, say
 
 
@@ -27,6 +27,7 @@ def release_page(release: Release, folder: Path) -> dict[str, Any]:
         "declared": list(declared(certificate)),
         "general": list(general(certificate)),
         "choices": choices(certificate),
+        "labels": how_labels(certificate),
         "bought": list(certificate.bought),
         "notes": list(release.saved_notes(folder)),
     }
@@ -61,6 +62,7 @@ def _sections(page: dict[str, Any]) -> dict[str, list[str]]:
         public.append(f"your choices: {chosen}")
     paid = ", out of the same epsilon" if page["private"] else ""
     return {
+        "How it was made": [page["labels"]] if page["labels"] else [],
         "What is taken as public": public,
         f"What was found out with noise{paid}": page["bought"],
         "Please note": page["notes"],

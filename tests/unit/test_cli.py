@@ -3,6 +3,7 @@
 import json
 import os
 import re
+import shlex
 import signal
 import stat
 import subprocess
@@ -157,7 +158,7 @@ def test_demo_shows_the_promise_and_the_release_beside_the_table(width, folder):
 
 def test_the_command_that_demo_shows_does_the_same(folder):
     shown = run("demo", "--rows", "1000").stderr
-    command = shown.split("The same by hand: understudy ")[1].split()
+    command = shlex.split(shown.split("The same by hand: understudy ")[1])
     result = run(*command)
     assert result.exit_code == 0, result.stderr
     one, other = load(folder / "understudy-demo" / "release"), load(folder / "another")

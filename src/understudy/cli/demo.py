@@ -30,7 +30,7 @@ def demo(
 ) -> None:
     """Make a release of an embedded, invented table."""
     from understudy.experiments import first_release, walkthrough
-    from understudy.experiments.demo import demo_schema, demo_table
+    from understudy.experiments.demo import DEMO_INDEPENDENCE, demo_schema, demo_table
     from understudy.progress import told_steps
     from understudy.release_page import release_page
     from understudy.release_page import show as show_release
@@ -53,6 +53,6 @@ def demo(
     typer.echo(
         f"The same by hand: understudy synthesize {out / first_release.TABLE} --schema "
         f"{out / first_release.SCHEMA} --target readmitted --unit person:patient_id:3 --epsilon 1 "
-        "--out another",
+        f'--independent "{DEMO_INDEPENDENCE}" --out another',
         err=True,
     )

@@ -50,6 +50,8 @@ Whole: TypeAlias = NDArray[np.int64]
 """Counts, or places in a tuple of labels."""
 
 DEMO_TARGET = "readmitted"
+DEMO_INDEPENDENCE = "readmitted _||_ ethnicity | diagnosis, severity"
+"""What the release of the demo shall not tell: who comes back goes by what they have alone."""
 DEMO_PARENTS = ("age", "insurance", "diagnosis", "severity", "prior_visits")
 """The direct causes of the target, in the table's order."""
 MOST_ADMISSIONS = 3

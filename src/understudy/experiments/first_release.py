@@ -15,7 +15,7 @@ from rich.table import Table
 
 from understudy.encode import Encoding
 from understudy.errors import BadInput
-from understudy.experiments.demo import DEMO_TARGET, MOST_ADMISSIONS, demo_schema
+from understudy.experiments.demo import DEMO_INDEPENDENCE, DEMO_TARGET, MOST_ADMISSIONS, demo_schema
 from understudy.pipeline import Teller, synthesize
 from understudy.privacy.unit import Person
 from understudy.release import Release
@@ -56,6 +56,7 @@ def first_release(table: pa.Table, folder: Path, tell: Teller | None = None) -> 
         target=DEMO_TARGET,
         epsilon=EPSILON,
         unit=Person("patient_id", MOST_ADMISSIONS),
+        constraints=[DEMO_INDEPENDENCE],
         tell=tell,
     )
     release.save(folder / RELEASE)

@@ -60,7 +60,7 @@ class LabelsBy(StrEnum):
     """From the joint model itself."""
 
 
-_WORDS = {
+HOW_LABELS = {
     LabelsBy.TRAINED: "Labels come from a model of the task that the joint model teaches, "
     "and that a part of the budget then trains on private rows",
     LabelsBy.SHOWN: "Labels come from a model of the task that the joint model teaches, "
@@ -166,10 +166,10 @@ class Tailored:
         stated = _stated(self, ledger, allowed, target)
         if stated is not None:
             by, why = stated
-            return Decision(by, f"{_WORDS[by]}: {why}.")
+            return Decision(by, f"{HOW_LABELS[by]}: {why}.")
         rho = ledger.rest() * (1 if any(one.clique == () for one in known) else 1 - _COUNTING)
         turns = math.ceil(_WORTH_TRAINING / _reach(self, ledger, rho, 1.0))
-        more, less = (f"{_WORDS[one]}." for one in (LabelsBy.TRAINED, LabelsBy.SHOWN))
+        more, less = (f"{HOW_LABELS[one]}." for one in (LabelsBy.TRAINED, LabelsBy.SHOWN))
         reach = _reach(self, ledger, rho, rows)
         told = f"The reach of training is {reach:,.0f} with {rows:,.0f} rows"
         if reach >= _WORTH_TRAINING:

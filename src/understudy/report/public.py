@@ -6,7 +6,9 @@ from typing import Any
 from understudy import demanded
 from understudy.column import Column, Source
 from understudy.encode.ops import Storage
+from understudy.errors import listed
 from understudy.mechanisms.labelling import INPUTS
+from understudy.mechanisms.tailored import HOW_LABELS
 from understudy.privacy.caps import CAPS
 from understudy.privacy.certificate import Certificate
 from understudy.privacy.facts import outline, undescribed
@@ -45,6 +47,16 @@ def declared(certificate: Certificate) -> dict[str, str]:
         if words and column.source is Source.DECLARED:
             facts[column.name] = ", ".join(words)
     return facts
+
+
+def how_labels(certificate: Certificate) -> str:
+    """Where the target's values come from, and by which columns; empty where nothing is told."""
+    told = certificate.public.get(INPUTS)
+    if not isinstance(told, Mapping) or told.get("by") not in {*HOW_LABELS}:
+        return ""
+    columns = told.get("columns")
+    names = listed(map(str, columns)) if isinstance(columns, list) and columns else "no column"
+    return f"{HOW_LABELS[told['by']]}. They go by {names}."
 
 
 def general(certificate: Certificate) -> Iterator[str]:

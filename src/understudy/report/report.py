@@ -21,7 +21,7 @@ from understudy.report.independences import Kept, kept
 from understudy.report.odds import Odds, odds
 from understudy.report.pages import rendered
 from understudy.report.protected import Protected, protected
-from understudy.report.public import choices, declared, general, stated
+from understudy.report.public import choices, declared, general, how_labels, stated
 from understudy.report.structure import Structure
 from understudy.report.tree_picture import picture
 from understudy.schema import Schema
@@ -42,6 +42,8 @@ class Report:
     """How many of the rows the bars count."""
     odds: tuple[Odds, ...]
     bought: Bought
+    labels: str
+    """Where the target's values come from, if somebody said."""
     general: tuple[str, ...]
     """What is public about the table as a whole."""
     declared: Mapping[str, str]
@@ -126,6 +128,7 @@ def report_of(  # noqa: PLR0913 - what a release holds
         counted=len(next(iter(codes.values()))),
         odds=() if certificate.not_private else odds(certificate.epsilon, certificate.unit),
         bought=bought(certificate, schema),
+        labels=how_labels(certificate),
         general=tuple(general(certificate)),
         declared=declared(certificate),
         choices=choices(certificate),
