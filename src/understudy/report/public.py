@@ -52,7 +52,7 @@ def declared(certificate: Certificate) -> dict[str, str]:
 def how_labels(certificate: Certificate) -> str:
     """Where the target's values come from, and by which columns; empty where nothing is told."""
     told = certificate.public.get(INPUTS)
-    if not isinstance(told, Mapping) or told.get("by") not in {*HOW_LABELS}:
+    if not isinstance(told, Mapping) or told.get("by") not in tuple(HOW_LABELS):
         return ""
     columns = told.get("columns")
     names = listed(map(str, columns)) if isinstance(columns, list) and columns else "no column"

@@ -1,5 +1,7 @@
 """The default: which labels it gives by which rule, one budget for all, and every promise kept."""
 
+import html
+from dataclasses import replace
 from fractions import Fraction
 
 import numpy as np
@@ -11,7 +13,7 @@ from understudy.errors import BadInput, UnknownColumn
 from understudy.knowledge import Independence
 from understudy.mechanisms.label_model import Label, LabelModel
 from understudy.mechanisms.labelling import INPUTS
-from understudy.mechanisms.tailored import LabelsBy, Tailored
+from understudy.mechanisms.tailored import HOW_LABELS, LabelsBy, Tailored
 from understudy.model.information import model_information
 from understudy.model.labelled import LabelledModel
 from understudy.model.merged import MergedModel
@@ -24,6 +26,7 @@ from understudy.privacy.ledger import Ledger
 from understudy.privacy.noise import SeededForTests
 from understudy.privacy.unit import Person, Record
 from understudy.release import load
+from understudy.report.public import how_labels
 from understudy.schema import Schema
 from understudy.select.regimes import Causal
 from understudy.separation import Separation
@@ -206,12 +209,26 @@ def test_a_release_keeps_every_promise_at_once(tmp_path):
     assert {cap.where for cap in certificate.caps} == {"a >= 3"}
     assert all(cap.budget.epsilon <= 2.0 for cap in certificate.caps)
     assert model_information(release.model, Independence("y", "b", ["a"])) <= 1e-9
+    told = how_labels(certificate)
+    assert told.startswith(HOW_LABELS[LabelsBy.TRAINED])
+    assert "They go by a" in told
     release.save(tmp_path / "out")
+    assert told in html.unescape((tmp_path / "out" / "report.html").read_text("utf-8"))
     assert all(check.passed for check in verify(tmp_path / "out"))
     again = load(tmp_path / "out")
     one, two = (r.model.sample(500, np.random.default_rng(3)) for r in (release, again))
     for name in one:
         np.testing.assert_array_equal(one[name], two[name])
+
+
+@pytest.mark.parametrize(
+    "told", [None, 3, [], {}, {"by": []}, {"by": "magic"}, {"by": "shown", "columns": 7}], ids=str
+)
+def test_what_a_strange_certificate_says_of_labels_is_told_in_words_or_not_at_all(told):
+    release = synthesize(table(200), epsilon=1.0, delta=1e-6, target="y", schema=SCHEMA)
+    certificate = replace(release.certificate, public={INPUTS: told})
+    expected = f"{HOW_LABELS[LabelsBy.SHOWN]}. They go by no column."
+    assert how_labels(certificate) in {"", expected}
 
 
 @pytest.mark.parametrize(

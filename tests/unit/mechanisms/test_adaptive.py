@@ -1,0 +1,127 @@
+"""The joint model of the default: what it measures for a target, for none, and within limits."""
+
+from fractions import Fraction
+from itertools import combinations
+
+import numpy as np
+import pyarrow as pa
+import pytest
+
+from understudy.column import Column, Kind, Role
+from understudy.domain import Domain
+from understudy.errors import BadInput, ModelTooLarge
+from understudy.mechanisms.adaptive import Adaptive
+from understudy.model.estimate import needed_bytes
+from understudy.model.merged import MergedModel
+from understudy.model.product import ProductModel
+from understudy.privacy.accountant import cost
+from understudy.privacy.budget import Budget
+from understudy.privacy.ledger import Ledger
+from understudy.privacy.noise import SeededForTests
+from understudy.schema import Schema
+from understudy.separation import Separation
+
+CODES = 4
+
+
+def schema_of(names, target=None):
+    columns = [
+        Column(
+            name=name,
+            kind=Kind.INTEGER,
+            bounds=(0, CODES - 1),
+            null=False,
+            role=Role.TARGET if name == target else Role.FEATURE,
+        )
+        for name in names
+    ]
+    return Schema(tuple(columns), rows_bound=10**5)
+
+
+def chain(columns, rows=4000, seed=0):
+    """Each column follows the one before in two rows of three."""
+    rng = np.random.default_rng(seed)
+    codes = [rng.integers(0, CODES, rows)]
+    for _ in range(columns - 1):
+        other = rng.integers(0, CODES, rows)
+        codes.append(np.where(rng.random(rows) < 2 / 3, codes[-1], other))
+    return pa.table({f"x{place}": code for place, code in enumerate(codes)})
+
+
+def fitted(method, rows, *, target=None, epsilon=20.0, allowed=None):
+    schema = schema_of(rows.column_names, target)
+    with Ledger.open(rows, schema, Budget(epsilon, 1e-9), source=SeededForTests(0)) as ledger:
+        model = method.fit(ledger) if allowed is None else method.fit(ledger, (), allowed)
+        whole = ledger.budget.rho
+        spent = sum(cost(entry.event, ledger.budget.order) for entry in ledger.entries)
+    assert 0 <= whole - spent < whole * Fraction(1, 10**5)
+    return model
+
+
+def alike(model, first, second, rows=20_000):
+    drawn = model.sample(rows, np.random.default_rng(0))
+    return np.mean(drawn[first] == drawn[second])
+
+
+@pytest.mark.parametrize("target", [None, "x3"])
+def test_what_hangs_together_is_measured_and_drawn(target):
+    model = fitted(Adaptive(), chain(6), target=target)
+    measured = {one.clique for one in model.measurements}
+    pairs = {pair for clique in measured for pair in combinations(clique, 2)}
+    for place in range(5):
+        pair = (f"x{place}", f"x{place + 1}")
+        assert pair in pairs
+        assert alike(model, *pair) == pytest.approx(0.75, abs=0.03)
+    assert any(len(clique) == 3 for clique in measured) == (target is not None)
+
+
+def test_of_many_columns_eight_are_tied_to_the_target():
+    rows = chain(12)
+    model = fitted(Adaptive(), rows, target="x6", epsilon=50.0)
+    pairs = [one.clique for one in model.measurements if len(one.clique) == 2]
+    with_target = [pair for pair in pairs if "x6" in pair]
+    assert len(with_target) == 8
+    assert {("x5", "x6"), ("x6", "x7")} <= {*with_target}
+
+
+def test_what_pairs_do_not_say_is_found():
+    # y is the parity of a and b: each of them tells nothing about it, both together all.
+    rng = np.random.default_rng(0)
+    a, b, c = (rng.integers(0, CODES, 6000) for _ in range(3))
+    rows = pa.table({"a": a, "b": b, "c": c, "y": (a + b) % 2})
+    model = fitted(Adaptive(), rows, target="y")
+    assert ("a", "b", "y") in {one.clique for one in model.measurements}
+    drawn = model.sample(8000, np.random.default_rng(0))
+    assert np.mean((drawn["a"] + drawn["b"]) % 2 == drawn["y"]) > 0.95
+
+
+@pytest.mark.parametrize("model_bytes", [20_000, 60_000, 2**25])
+@pytest.mark.parametrize("target", [None, "x3"])
+def test_it_stays_within_its_memory(model_bytes, target):
+    model = fitted(Adaptive(model_bytes=model_bytes), chain(8), target=target)
+    domain = Domain.of({f"x{place}": CODES for place in range(8)})
+    cliques = [one.clique for one in model.measurements]
+    assert needed_bytes(domain, cliques) <= model_bytes
+
+
+def test_what_is_stated_to_be_apart_is_never_tied():
+    apart = Separation(["x3 _||_ x0 | x1"])
+    model = fitted(Adaptive(), chain(6), target="x3", allowed=apart)
+    assert isinstance(model, MergedModel)
+    assert apart([one.clique for one in model.measurements])
+
+
+def test_where_no_pair_is_allowed_columns_stand_alone():
+    model = fitted(Adaptive(), chain(2), allowed=Separation(["x0 _||_ x1"]))
+    assert isinstance(model, ProductModel)
+
+
+def test_single_columns_must_fit():
+    with pytest.raises(ModelTooLarge):
+        fitted(Adaptive(model_bytes=10), chain(3))
+
+
+@pytest.mark.parametrize("task", [0, 0.8, 1, -1])
+def test_the_task_gets_a_part_that_leaves_the_others_theirs(task):
+    with pytest.raises(BadInput, match="part of the budget"):
+        Adaptive(task=task)
