@@ -4,8 +4,10 @@ Fitted to noisy counts of rows by the class that a model gives them, how surely,
 they have. Made of answers alone, so it is free.
 """
 
+import itertools
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,6 +16,8 @@ Numbers = NDArray[np.float64]
 _ROUNDS = 50
 _LONGEST = 0.5
 """A step of a fit, at most."""
+_SETTLED = 1e-10
+"""Shorter steps change nothing that anybody sees."""
 _STEEPEST = 5.0
 """The largest logarithm of a slope."""
 _BELIEVED = 0.5
@@ -30,7 +34,7 @@ class CellRows:
     logits: Numbers
     """By row and class."""
     cells: NDArray[np.intp]
-    """Of each row."""
+    """Of each row, in order: rows of a cell lie together, and each cell has some."""
     count: int
     """How many cells there are."""
 
@@ -45,16 +49,24 @@ class CellRows:
         middle = (lower + upper)[None, :, None] / 2 * np.eye(classes)[:, None, :]
         empty = np.setdiff1d(np.arange(classes * ranges), cells)
         more = middle.reshape(-1, classes)[empty]
-        return cls(np.concatenate([logits, more]), np.concatenate([cells, empty]), classes * ranges)
+        rows, cells = np.concatenate([logits, more]), np.concatenate([cells, empty])
+        order = np.argsort(cells, kind="stable")
+        return cls(rows[order], cells[order], classes * ranges)
 
-    def mean(self, numbers: Numbers) -> Numbers:
-        """By cell, the mean of a number of its rows."""
-        rows = np.bincount(self.cells, minlength=self.count)
-        return np.asarray(np.bincount(self.cells, numbers, minlength=self.count) / rows)
+    @cached_property
+    def bounds(self) -> NDArray[np.intp]:
+        """Where the rows of each cell begin, and where the last end."""
+        return np.searchsorted(self.cells, np.arange(self.count + 1))
 
     def means(self, numbers: Numbers) -> Numbers:
         """By cell, the means of several numbers of its rows."""
-        return np.stack([self.mean(one) for one in numbers.T], axis=1)
+        sums = np.add.reduceat(numbers, self.bounds[:-1], axis=0)
+        return np.asarray(sums / np.diff(self.bounds)[:, None])
+
+    def mean_products(self, numbers: Numbers) -> Numbers:
+        """By cell, the means of what any two numbers of a row make, multiplied."""
+        parts = [numbers[start:end] for start, end in itertools.pairwise(self.bounds)]
+        return np.stack([part.T @ part / len(part) for part in parts])
 
 
 @dataclass(frozen=True, eq=False)
@@ -79,8 +91,7 @@ class Calibration:
             each = softmax(sloped + found[1:])
             chances = rows.means(each)
             by_slope = rows.means(each * (sloped - (each * sloped).sum(axis=1, keepdims=True)))
-            both = rows.means((each[:, :, None] * each[:, None, :]).reshape(len(each), -1))
-            by_shift = chances[:, :, None] * np.eye(classes) - both.reshape(-1, classes, classes)
+            by_shift = chances[:, :, None] * np.eye(classes) - rows.mean_products(each)
             # A count and the total that it is compared with are both noisy.
             precision = 1 / (totals * chances * (1 - chances) + 2 * noise**2 + 1e-9)
             moves = totals[:, :, None] * np.concatenate([by_slope[:, :, None], by_shift], axis=2)
@@ -91,6 +102,8 @@ class Calibration:
             step = np.linalg.solve(curve + np.eye(classes + 1) / _BELIEVED**2, pull)
             found += step * min(1.0, _LONGEST / max(float(np.abs(step).max()), 1e-12))
             found[0] = np.clip(found[0], -_STEEPEST, _STEEPEST)
+            if np.abs(step).max() < _SETTLED:
+                break
         return cls(float(np.exp(found[0])), found[1:] - found[1:].mean())
 
 
