@@ -15,11 +15,11 @@ import math
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from functools import cached_property
+from functools import cache, cached_property
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from threadpoolctl import threadpool_limits
+from threadpoolctl import ThreadpoolController
 
 from understudy.domain import Clique, Domain
 from understudy.errors import BadInput, UnknownColumn, listed
@@ -263,8 +263,14 @@ def train(
     """
     # Matrices of a batch are small: threads would wait for each other longer than they work.
     # And no warning may tell about rows.
-    with threadpool_limits(1, user_api="blas"), np.errstate(all="ignore"):
+    with _libraries().limit(limits=1, user_api="blas"), np.errstate(all="ignore"):
         return _trained(task, rows, scale, source, told)
+
+
+@cache
+def _libraries() -> ThreadpoolController:
+    """The libraries that multiply matrices: to look for them takes longer than a short run."""
+    return ThreadpoolController()
 
 
 def _trained(
@@ -294,7 +300,7 @@ def taught_by(task: Training, codes: Codes) -> tuple[NDArray[np.float64], ...]:
     """
     rows = len(codes[task.target_column])
     blocks = [(codes, np.full(rows, float(UNIT)))]
-    with threadpool_limits(1, user_api="blas"), np.errstate(all="ignore"):
+    with _libraries().limit(limits=1, user_api="blas"), np.errstate(all="ignore"):
         descent = _Descent(task, max(rows, 1))
         parts = list(_parts(task, blocks))
         for _ in range(task.steps):
