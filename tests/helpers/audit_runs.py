@@ -1,7 +1,7 @@
 """Audits in processes of their own: forks of one program that loads everything once.
 
 Coverage would make them take three times as long. What is made of answers tells nothing more, so
-fits are cut short; and a bug may be planted.
+fits are cut short, few rows are drawn of models; and a bug may be planted.
 """
 
 import itertools
@@ -19,6 +19,7 @@ from understudy.curator.audit.audit import evidence, judged
 from understudy.curator.audit.cases import BY_RISK, cases
 from understudy.curator.audit.likelihood import claimed_mu, noise_log_ratio
 from understudy.curator.audit.pair import RARE
+from understudy.mechanisms import copula, dpdsyn, kernel_labels
 from understudy.model import estimate
 from understudy.privacy import budget, ledger, people
 from understudy.privacy.answers import CommonValues
@@ -159,6 +160,7 @@ ASKED = {"audit": audit, "canary_of_less_weight": canary_of_less_weight}
 def answer(order):
     whole, short = estimate._followed, estimate.Stopping(iterations=1)
     estimate._followed = lambda points, _: whole(points, short)
+    dpdsyn._DRAWN = copula._DRAWN = kernel_labels._DRAWN = 500
     if order["plant"] is not None:
         PLANTS[order["plant"]]()
     return ASKED[order["what"]](**order["how"])
