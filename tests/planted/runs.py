@@ -3,6 +3,7 @@
 One process loads the program once, and forks for each bug.
 """
 
+import gc
 import importlib
 import json
 import os
@@ -17,11 +18,13 @@ from planted.bugs import BUGS
 # What most tests load, loaded once.
 for name in (
     *("duckdb", "hypothesis.strategies", "ibis", "opendp.prelude", "pandas", "pyarrow.parquet"),
-    *("scipy.stats", "sqlglot", "typer.testing", "understudy.pipeline"),
+    *("ibis.backends.duckdb", "ibis.backends.sqlite", "mpmath", "pyarrow.pandas_compat"),
+    *("scipy.stats", "sqlglot", "typer.testing", "understudy.cli", "understudy.pipeline"),
 ):
     importlib.import_module(name)
 
 OPTIONS = ["-x", "-p", "no:cacheprovider", "-m", "not slow", "--tb=native"]
+OPTIONS += ["-o", "addopts=--import-mode=importlib --strict-markers -q"]  # no doctests
 
 
 class Planter:
@@ -50,6 +53,9 @@ def run(bug, said):
 
 def main():
     ends = {}
+    # Else each child looks for garbage among all that was loaded.
+    gc.collect()
+    gc.freeze()
     with tempfile.TemporaryDirectory() as folder:
         said = Path(folder) / "said"
         for bug in (None, *BUGS):
@@ -58,6 +64,7 @@ def main():
                 "code": code,
                 "said": said.read_text(encoding="utf-8"),
             }
+    gc.unfreeze()
     sys.stdout.write(json.dumps(ends))
 
 
