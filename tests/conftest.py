@@ -11,6 +11,10 @@ import threading
 from collections import Counter
 from pathlib import Path
 
+# Before NumPy is loaded, and for programs that tests start: on tables this small, threads that
+# multiply matrices wait for each other several times longer than they work.
+os.environ.update({"OPENBLAS_NUM_THREADS": "1", "OMP_NUM_THREADS": "1"})
+
 import ibis
 import pytest
 from hypothesis import HealthCheck, is_hypothesis_test, settings
