@@ -8,7 +8,7 @@ import pytest
 
 from understudy.encode import Encoding
 from understudy.errors import BadInput
-from understudy.experiments.lk2ss import marketing, nonlinear, real
+from understudy.experiments.lk2ss import marketing, nonlinear, publics, real
 from understudy.experiments.lk2ss.publics import (
     KRR,
     MODELS,
@@ -50,9 +50,21 @@ def test_the_third_input_follows_the_first_two_and_tests_have_no_noise():
     assert np.array_equal(clean.outputs, nonlinear.truth(clean.inputs))
 
 
+def small_trial(number):
+    """A trial of few rows and small forests."""
+    with pytest.MonkeyPatch.context() as patch:
+        grow_little(patch)
+        return nonlinear.run_nonlinear(number, SMALL)
+
+
+def grow_little(patch):
+    patch.setattr(publics, "TREES", 5)
+    patch.setattr(publics, "DEPTHS", (3,))
+
+
 @pytest.fixture(scope="module")
 def simulated():
-    return nonlinear.run_nonlinear(0, SMALL)
+    return small_trial(0)
 
 
 def test_a_trial_of_the_simulation_says_everything(simulated):
@@ -70,10 +82,10 @@ def test_a_trial_of_the_simulation_says_everything(simulated):
 
 
 def test_a_trial_can_be_repeated_but_for_its_seconds(simulated):
-    again = nonlinear.run_nonlinear(0, SMALL)
+    again = small_trial(0)
     told = [key for key in again if key[0] != "seconds"]
     assert [again[key] for key in told] == [simulated[key] for key in told]
-    assert nonlinear.run_nonlinear(1, SMALL)["before", KRR] != simulated["before", KRR]
+    assert small_trial(1)["before", KRR] != simulated["before", KRR]
 
 
 def test_elasticities_are_found_and_all_is_told_at_the_end():
@@ -149,7 +161,8 @@ def test_numbers_are_scaled_by_their_range_and_labels_have_an_axis_each(invented
 
 @pytest.fixture
 def few_rows(monkeypatch):
-    """The tables with few rows."""
+    """The tables with few rows, and small forests."""
+    grow_little(monkeypatch)
     small = {
         table.name: replace(table, private=120, public=40, test=30, alone=70) for table in TABLES
     }
