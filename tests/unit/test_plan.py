@@ -404,7 +404,7 @@ def test_absurd_epsilons_are_told_as_they_are(epsilon):
 
 @pytest.mark.parametrize("target", ["y", "city", "age"])
 def test_open_facts_are_assumed_priced_and_named(target):
-    planned = plan(OPEN, epsilon=4.0, target=target, rows=50_000)
+    planned = plan(OPEN, epsilon=4.0, target=target, rows=10_000)
     assert {*planned.open} == {column.name for column in OPEN.coded} - {"y"}
     assert planned.shares[Purpose.FIND] == pytest.approx(7 / 24, rel=0.2)
     said = next(note for note in planned.notes if note.startswith("Open facts"))
