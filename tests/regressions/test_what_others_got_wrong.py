@@ -582,8 +582,12 @@ def test_rounded_rows_of_a_star_lie_closer_to_the_model_than_plain_ones():
 # --- DPDSyn: shuffled columns ---------------------------------------------------------------------
 
 
+@pytest.mark.untraced
 def test_a_shuffled_column_tells_who_was_in_it():
-    """As printed, columns are shuffled and published; here the lone value is drowned in noise."""
+    """As printed, columns are shuffled and published; here the lone value is drowned in noise.
+
+    Without noise the value never comes where nobody has it, which 25 releases show as well as 60.
+    """
     rng = np.random.default_rng(0)
     labels = tuple(f"v{k}" for k in range(30))
     common = rng.integers(0, 29, 200)
@@ -609,7 +613,7 @@ def test_a_shuffled_column_tells_who_was_in_it():
                 rows=200,
                 seed=run,
             ).table["x"]
-            for run in range(60)
+            for run in range(25)
         ]
         seen[there] = np.mean(["v29" in column.to_pylist() for column in drawn])
     # It comes and goes with the noise: by far not always with it, and often without it.
