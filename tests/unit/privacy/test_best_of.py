@@ -533,7 +533,7 @@ def test_the_better_candidate_wins():
     # K is 1 in every third release, and then chance decides; of several runs the better one wins
     # wherever it is among them. So the good one of two wins with probability 1/2 + (1 - P)/2,
     # where P = E[2^(1 - K)] is the chance that only one of them is ever tried.
-    poor, good = training(steps=1, learning_rate=1e-3), training(steps=30, learning_rate=1.0)
+    poor, good = training(steps=1, learning_rate=1e-3), training(steps=8, learning_rate=4.0)
     with Ledger.open(rows(), SCHEMA, PLENTY) as ledger:
         places = [ledger.select_best([poor, good], rho=300.0).place for _ in range(400)]
     stop = float(FIVE)
