@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 
 from helpers import chains
+from helpers.methods import quick
 from understudy.allocate import Allocation
 from understudy.errors import BadInput
 from understudy.mechanisms.aim import Aim
@@ -32,7 +33,7 @@ opened = partial(chains.opened, sizes=SIZES, make=chain)
 
 @pytest.fixture(params=MECHANISMS, ids=lambda kind: kind.name)
 def mechanism(request):
-    return request.param()
+    return quick(request.param)
 
 
 def check_sample(model, sizes, count=300):
