@@ -1,6 +1,7 @@
 """Settings shared by all tests, and the engines that hold tables for them."""
 
 import contextlib
+import gc
 import os
 import pwd
 import shutil
@@ -35,6 +36,16 @@ _CASES = Counter()
 
 def pytest_addoption(parser):
     parser.addoption("--data", metavar="DIR", help="public benchmark tables, for tests/real")
+
+
+def pytest_collection_finish():
+    """Look for no garbage among the thousands of tests: they stay to the end."""
+    gc.collect()
+    gc.freeze()
+
+
+def pytest_sessionfinish():
+    gc.unfreeze()
 
 
 @pytest.hookimpl(wrapper=True)
