@@ -323,7 +323,7 @@ def test_a_target_that_the_schema_drops_is_released(table):
     ],
 )
 def test_whose_privacy_is_protected_is_stated(table, unit, expected):
-    release = synthesize(table, epsilon=1.0, schema=SCHEMA, unit=unit)
+    release = synthesize(table, epsilon=1.0, schema=SCHEMA, unit=unit, mechanism="mst")
     assert release.certificate.unit == str(expected)
     assert release.certificate.public["unit"] == str(expected)
     squared = release.certificate.entries[0].event.sensitivity_squared
