@@ -49,7 +49,8 @@ def test_the_readme_shows_what_the_demo_prints(demo):
     printed = demo[1].splitlines()
     lines = {without_numbers(line) for line in printed}
     assert len(shown) > 12
-    assert [line for line in shown if without_numbers(line) not in lines] == []
+    told = [line for line in shown if line.strip() != "…"]  # what noise decides is left out
+    assert [line for line in told if without_numbers(line) not in lines] == []
 
 
 def test_the_quickstart_can_be_followed_word_for_word(demo, tmp_path):

@@ -2,15 +2,14 @@
 
 Single columns come first; then the target with up to eight others that tell most about it; then a
 forest that ties all columns but the target; then the pairs, and the triples with the target, that a
-model of all this gets most wrong. Without a target, the forest has its share. What is not allowed
-beside the rest, or has no room, is never measured.
+model of all this gets most wrong. Without a target, the other steps share its part. What is not
+allowed beside the rest, or has no room, is never measured.
 """
 
 from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from itertools import combinations
-from typing import ClassVar
 
 from understudy.allocate import Allocation, measured
 from understudy.domain import Clique
@@ -42,7 +41,6 @@ _WRONG_PER_COLUMN = 0.7
 """So many marginals are chosen for being wrong."""
 _USEFUL = 1.0
 """Mean counts of these must be so many times their noise, or they are not candidates."""
-_PAIR = 2
 _RARITY = 3.0
 """Codes below so many standard deviations of noise are merged."""
 _TARGET_WEIGHT = 2.0
@@ -64,11 +62,6 @@ class Adaptive:
     """The part of the budget that the target's pairs get."""
     model_bytes: int = MODEL_BYTES
     """What the fitted model may hold in memory at its peak."""
-
-    name: ClassVar[str] = "adaptive"
-    about: ClassVar[str] = "pairs with the target, a forest of the rest, and what is still wrong"
-    guarantee: ClassVar[str] = "(ε, δ)-differential privacy"
-    needs: ClassVar[str] = "nothing; a target, if there is one"
 
     def __post_init__(self) -> None:
         check_whole("model_bytes", self.model_bytes, least=1)
@@ -199,18 +192,19 @@ def _candidates(
     room: Room, target: str | None, begun: Sequence[Clique], most_cells: float
 ) -> dict[Clique, float]:
     """Pairs, and triples with the target, that are not measured; with how much errors count."""
-    domain = room.merged.domain
-    others = [name for name in domain.names if name != target]
-    pairs = list(combinations(others, _PAIR))
+    domain, whole = room.merged.domain, room.ledger
+    pairs: list[Clique] = list(combinations(domain.names, 2))
     triples: list[Clique] = []
     if target:
-        tied = [name for name in others if domain.canonical((name, target)) in begun]
-        triples = [domain.canonical((*pair, target)) for pair in combinations(tied, _PAIR)]
-    weighed = {pair: 1.0 for pair in pairs if len(pairs) <= _MOST_CANDIDATES}
-    weighed |= {one: _TARGET_WEIGHT for one in triples if len(triples) <= _MOST_CANDIDATES}
-    small = min(most_cells, room.ledger.most_cells)
+        tied = [n for n in domain.names if n != target and domain.canonical((n, target)) in begun]
+        triples = [domain.canonical((*pair, target)) for pair in combinations(tied, 2)]
+    possible = pairs if len(pairs) <= _MOST_CANDIDATES else []
+    possible += triples if len(triples) <= _MOST_CANDIDATES else []
     return {
-        clique: weight
-        for clique, weight in weighed.items()
-        if clique not in begun and domain.size(clique) <= small
+        clique: _TARGET_WEIGHT if target in clique else 1.0
+        for clique in possible
+        if clique not in begun
+        and domain.size(clique) <= most_cells
+        # Codes that are counted together are counted one by one first.
+        and whole.domain.size(clique) <= whole.most_cells
     }

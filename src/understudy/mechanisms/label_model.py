@@ -101,7 +101,8 @@ class LabelModel:
         object.__setattr__(self, "label_model", Label.of(self.label_model))
         check_whole("hidden", self.hidden, least=1)
         check_whole("most_steps", self.most_steps, least=1)
-        for name in ("patience", "learning_rate", "clip"):
+        check_number("patience", self.patience, least=1e-3)
+        for name in ("learning_rate", "clip"):
             check_number(name, getattr(self, name), least=0)
         if not 0 <= self.momentum < 1 or not 0 <= self.rate <= 1:
             msg = "momentum lies from 0 to below 1, and rate from 0 (all rows) to 1."

@@ -5,7 +5,7 @@ and what all that gets most wrong, within every stated independence (`Adaptive`;
 graph or several targets are stated, `Prism`). Its rows teach a model of the task, which costs
 nothing. With part of the budget that model is then trained on the private rows, from where it is:
 what the joint model had no room for, gradients put right. Labels are drawn by its chances, as
-common as they were counted. Which of this is done is a rule on public numbers: docs/choosing.md.
+common as in the joint model. Which of this is done is a rule on public numbers: docs/choosing.md.
 Without a target, the joint model is all there is.
 """
 
@@ -17,7 +17,9 @@ from fractions import Fraction
 from typing import ClassVar, cast
 
 import numpy as np
+from numpy.typing import NDArray
 
+from understudy.encode.encoding import Cells
 from understudy.errors import BadInput, listed
 from understudy.knowledge import Allowed, anything
 from understudy.mechanisms.adaptive import Adaptive
@@ -26,7 +28,7 @@ from understudy.mechanisms.label_model import LabelModel
 from understudy.mechanisms.labelling import INPUTS, check_split, kept_by, left_out
 from understudy.mechanisms.parameters import check_number, check_whole
 from understudy.mechanisms.prism import Prism
-from understudy.model.estimate import MODEL_BYTES
+from understudy.model.estimate import MODEL_BYTES, check_bytes
 from understudy.model.labelled import Features, LabelledModel
 from understudy.privacy.answers import Measurement
 from understudy.privacy.ledger import Ledger
@@ -131,8 +133,14 @@ class Tailored:
 
     def check(self, names: Sequence[str], target: str | None) -> None:
         """Refuse what the columns do not allow; decided by public facts."""
-        if _target(self, target) or self != Tailored(model_bytes=self.model_bytes):
-            self.stated.check(names, target)  # without a target it says that it needs one
+        if _target(self, target):
+            self.stated.check(names, target)
+        elif self.regimes_stated or self.labels is not LabelsBy.RULE:
+            msg = (
+                "Causes, a graph, further targets and labels are about a column to predict: name "
+                "it with --target, or as target=; or leave them out."
+            )
+            raise BadInput(msg)
 
     def check_independences(
         self, allowed: Separation, names: Sequence[str], target: str | None
@@ -143,18 +151,19 @@ class Tailored:
 
     def remarks(self, model: Model, target: str | None) -> tuple[str, ...]:
         """What a person should know: of the joint model, and of what labels go by."""
-        target = _target(self, target)
-        joint = cast("Model", model.features) if isinstance(model, LabelledModel) else model
-        method = self.joint()
-        said = method.remarks(joint, target) if isinstance(method, Prism) else ()
-        return (*said, *left_out(model, target)) if isinstance(model, LabelledModel) else said
+        target, method = _target(self, target), self.joint()
+        said = method.remarks(_joint_of(model), target) if isinstance(method, Prism) else ()
+        if isinstance(model, LabelledModel):
+            return (*said, *left_out(model, target))
+        if target and self.labels not in {LabelsBy.RULE, LabelsBy.JOINT}:
+            why = "no model of the task suits it, or what is stated"
+            return (*said, f"labels={self.labels}: {target} came from the joint model, for {why}.")
+        return said
 
     def left_out(self, model: Model, target: str | None) -> tuple[str, ...]:
         """Features that were not measured all together: too large a table, or lost in noise."""
-        target = _target(self, target)
-        joint = cast("Model", model.features) if isinstance(model, LabelledModel) else model
-        method = self.joint()
-        return method.left_out(joint, target) if isinstance(method, Prism) else ()
+        target, method = _target(self, target), self.joint()
+        return method.left_out(_joint_of(model), target) if isinstance(method, Prism) else ()
 
     def decision(
         self, ledger: Ledger, known: Sequence[Measurement], allowed: Allowed, rows: float
@@ -185,11 +194,10 @@ class Tailored:
     ) -> Model:
         """A model of the ledger's table."""
         target = _target(self, ledger.schema.target)
-        if not target:
-            return self.joint().fit(ledger, known, allowed)
         self.check(ledger.domain.names, ledger.schema.target)
-        by = _labels_by(self, ledger, known, allowed, target)
-        if by is LabelsBy.JOINT:
+        check_bytes(ledger.domain, [(name,) for name in ledger.domain.names], self.model_bytes)
+        by, known = _labels_by(self, ledger, known, allowed, target)
+        if target is None or by is LabelsBy.JOINT:
             return self.joint().fit(ledger, known, allowed)
         if by is LabelsBy.TRAINED:
             self.label_model.check_price(ledger, ledger.rest() * Fraction(self.split))
@@ -198,19 +206,16 @@ class Tailored:
         joint = cast("Features", self.joint(by).fit(part, known, allowed))
         # SELECT: what labels may go by
         kept, missing = kept_by(allowed, joint, target, ledger.domain.names)
-        ledger.declare(INPUTS, {"columns": kept, "left out": missing, "by": str(by)})
-        if not kept:  # labels are as they would be anyway; but what is promised is spent
-            if ledger.rest():
+        told_by = by if kept else LabelsBy.JOINT
+        ledger.declare(INPUTS, {"columns": kept, "left out": missing, "by": str(told_by)})
+        if not kept:  # nothing is tied to the target; but what is promised is spent
+            if by is LabelsBy.TRAINED:
                 ledger.measure([(target,)], rho=ledger.rest())
             return cast("Model", joint)
         # MEASURE and FIT: the model of the task
         rng = np.random.default_rng(0)
         shown = joint.sample(self.shown, rng)
-        cells = ledger.encoding.cells[target]
-        # How common labels are, pairs with the target told as well as its own count.
-        counts = np.bincount(shown[target], minlength=cells.size).astype(np.float64)
-        counts *= joint.total / self.shown
-        told = LabelsTold.of(cells, target, [Measurement((target,), counts, 1.0)])
+        told = _told(ledger.encoding.cells[target], target, shown[target], joint.total)
         inputs = evened(input_tables(ledger.encoding.cells, kept), shown)
         taught = self.label_model.taught_by(told, inputs, shown, joint.total)
         if by is LabelsBy.TRAINED:
@@ -222,7 +227,17 @@ class Tailored:
 
 
 def _target(method: Tailored, target: str | None) -> str | None:
-    return method.target or target
+    return method.target or target or None
+
+
+def _joint_of(model: Model) -> Model:
+    return cast("Model", model.features) if isinstance(model, LabelledModel) else model
+
+
+def _told(cells: Cells, target: str, shown: NDArray[np.unsignedinteger], rows: float) -> LabelsTold:
+    """How common labels are: pairs with the target tell that as well as its own count."""
+    counts = np.bincount(shown, minlength=cells.size).astype(np.float64)
+    return LabelsTold.of(cells, target, [Measurement((target,), counts * (rows / len(shown)), 1.0)])
 
 
 def _lower(sentence: str) -> str:
@@ -271,15 +286,17 @@ def _labels_by(
     ledger: Ledger,
     known: Sequence[Measurement],
     allowed: Allowed,
-    target: str,
-) -> LabelsBy:
-    """Where labels come from: as asked for, or by a rule on public numbers and a noisy count."""
-    stated = _stated(method, ledger, allowed, target)
+    target: str | None,
+) -> tuple[LabelsBy, Sequence[Measurement]]:
+    """Where labels come from: as asked for, or by a rule on public numbers and a noisy count.
+
+    And what is known then, that count included.
+    """
+    stated = (LabelsBy.JOINT, "") if not target else _stated(method, ledger, allowed, target)
     if stated is not None:
-        return stated[0]
-    counted = next((one for one in known if one.clique == ()), None)
-    if counted is None:
-        (counted,) = ledger.measure([()], rho=ledger.rest() * _COUNTING)
-    rows = max(float(counted.values), 1.0)
+        return stated[0], known
+    if not any(one.clique == () for one in known):
+        known = [*known, *ledger.measure([()], rho=ledger.rest() * _COUNTING)]
+    rows = max(float(next(one for one in known if one.clique == ()).values), 1.0)
     worth = _reach(method, ledger, ledger.rest(), rows) >= _WORTH_TRAINING
-    return LabelsBy.TRAINED if worth else LabelsBy.SHOWN
+    return LabelsBy.TRAINED if worth else LabelsBy.SHOWN, known

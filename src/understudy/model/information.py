@@ -18,8 +18,8 @@ from understudy.model.product import ProductModel
 from understudy.separation import Separation
 
 MOST_CELLS = 2**22
-_MOST_LABELLED = 2**18
-"""Combinations of what labels go by: a model is asked for each of them."""
+_MOST_LABELLED = 2**20
+"""Combinations of what labels go by, and labels: a second or two for all of them."""
 _MOST_CARRIED = 2**25
 """Cells of a message that carries the named columns past a separator."""
 
@@ -78,7 +78,8 @@ def _labelled(model: LabelledModel, names: Clique) -> Table | None:
     seen = model.labels.scorer.inputs
     whole = (*features, *(name for name in seen if name not in features))
     sizes = model.features.domain.sizes
-    if not {*whole} <= {*sizes} or _size(sizes, whole) > _MOST_LABELLED:
+    labels = model.domain.sizes[model.target]
+    if not {*whole} <= {*sizes} or _size(sizes, whole) * labels > _MOST_LABELLED:
         return None
     joint = _joint(model.features, whole)
     if joint is None:
@@ -116,7 +117,7 @@ def separated(model: object, independence: Independence) -> bool:
     if isinstance(model, LabelledModel):
         # What the features' model says of the target is forgotten: it is another column there.
         *features, labels = cliques
-        hidden = {model.target: f"{model.target}, forgotten"}
+        hidden = {model.target: f"{model.target}\0"}  # the name of no column
         cliques = [tuple(hidden.get(name, name) for name in one) for one in features]
         cliques.append(labels)
     return bool(cliques) and Separation([independence])(cliques)

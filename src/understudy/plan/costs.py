@@ -121,7 +121,10 @@ class ProtectionCost:
         ]
         yield (
             f"Those protected ({'; '.join(whom)}) count {self.weight:.2g} of a full record at "
-            "the least: what is rare comes out rarer than it is, by as much. In the counts "
-            f"before, every record counts fully; these cost epsilon {at_most(self.smallest_cap)}, "
-            "and no cap can be smaller."
+            "the least: they come out rarer than they are, by as much."
         )
+        if self.smallest_cap:
+            yield (
+                "In the counts before, every record counts fully; these cost epsilon "
+                f"{at_most(self.smallest_cap)}, and no cap can be smaller."
+            )

@@ -142,6 +142,7 @@ def plan(  # noqa: PLR0913 - each is a choice of its own, by name
             *demanded.costs(chosen.allowed, facts),
             *notes.about_facts(chosen.schema),
             *notes.about_rows(count, told.rows, stated=facts.rows_bound is not None),
+            *notes.about_decision(told.decision, told.went),
             *notes.about_finding(facts, told.opened.finding, told.opened.found, count),
             *notes.about_choices(items),
             *notes.about_protection(chosen.protection),

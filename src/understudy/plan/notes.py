@@ -5,7 +5,7 @@ from fractions import Fraction
 
 from understudy.domain import Domain
 from understudy.errors import listed
-from understudy.mechanisms.api import Advising, Limited, Mechanism, Model
+from understudy.mechanisms.api import Advising, Decision, Limited, Mechanism, Model
 from understudy.plan.made_up_rows import ASSUMED
 from understudy.plan.planned import Item
 from understudy.privacy import discover
@@ -81,13 +81,23 @@ def about_choices(items: Sequence[Item]) -> Iterator[str]:
         )
 
 
+def about_decision(decision: Decision | None, went: str | None) -> Iterator[str]:
+    """That the rehearsal went another way than the rule would, where it did."""
+    if decision is not None and went is not None and went != decision.by:
+        yield (
+            "The rehearsal was on the other side of the rule, by the noise of its count of rows or "
+            "because so many rows are not made up: what would be bought, the split, time and "
+            f"memory are told for labels by {went}."
+        )
+
+
 def about_protection(protection: Protection | None) -> Iterator[str]:
     """What a cap for rare records is no guarantee of."""
     if protection is not None and protection.risk is not None:
         yield (
             "Which records are rare is found out with noise: what they lose at most is a bound "
-            "given the released counts, and no guarantee beforehand. Conditions (--protect-where) "
-            "are one. More about who is rare, real rows decide."
+            "given the released counts, and no guarantee beforehand. A condition (--protect-where) "
+            "is a guarantee. Who is rare, real rows decide."
         )
 
 

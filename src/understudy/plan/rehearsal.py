@@ -10,6 +10,7 @@ from understudy import demanded
 from understudy.chosen import Chosen
 from understudy.domain import Domain
 from understudy.mechanisms.api import Deciding, Decision, Model, Remarking
+from understudy.mechanisms.labelling import INPUTS
 from understudy.plan.forecast import (
     FEW_ROWS,
     Forecast,
@@ -62,6 +63,8 @@ class Rehearsal:
     """How many were made up."""
     opened: Opened
     decision: Decision | None
+    went: str | None
+    """Which way the rehearsal went, where that is told."""
     entries: tuple[Entry, ...]
     domain: Domain
     model: Model
@@ -105,7 +108,10 @@ def rehearse(
             drawing_each=seconds_to_draw(drawn) if rows > drawn.count else 0.0,
         )
     foreseen = replace(took.forecast(rows, chosen.recipe, book.encoding), starting=starting)
-    return Rehearsal(made, opened, decision, certificate.entries, book.domain, model, foreseen)
+    went = certificate.public.get(INPUTS, {}).get("by")
+    return Rehearsal(
+        made, opened, decision, went, certificate.entries, book.domain, model, foreseen
+    )
 
 
 def _opened(chosen: Chosen, facts: Schema, book: Ledger) -> Opened:

@@ -41,12 +41,12 @@ _HUES = {
     Part.ROWS: 4,
     Part.COLUMNS: 0,
     Part.PAIRS: 5,
-    Part.TRIPLES: 3,
-    Part.WIDER: 0,
+    Part.TRIPLES: 6,
+    Part.WIDER: 3,
     Part.CHOOSING: 1,
     Part.TRAINING: 2,
-    Part.SUMS: 5,
-    Part.CALIBRATION: 6,
+    Part.SUMS: 3,
+    Part.CALIBRATION: 5,
     Part.REST: 4,
 }
 _BY_WIDTH = (Part.ROWS, Part.COLUMNS, Part.PAIRS, Part.TRIPLES)

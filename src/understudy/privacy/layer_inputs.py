@@ -49,10 +49,11 @@ class Pack:
     def times(self, layer: Whole) -> Whole:
         """By combination, what the layer makes of it."""
         # Rows come in parts, and all of a step's parts ask about one layer.
-        if self._last is None or self._last[0] is not layer:
-            made = self._summed([table @ layer[part] for part, table in self._parts])
-            self._last = (layer, made)
-        return self._last[1]
+        last = self._last
+        if last is None or last[0] is not layer:
+            last = (layer, self._summed([table @ layer[part] for part, table in self._parts]))
+            self._last = last
+        return last[1]
 
     def squared_norms(self) -> Whole:
         """By combination."""

@@ -44,8 +44,8 @@ _LOGIT_BITS, _LARGEST_LOGIT = 10, 2.0**4
 _ERROR_BITS, _LARGEST_ERROR = 16, 2.0**4
 ONE_ERROR = 2.0**_ERROR_BITS
 """An error of 1, in whole steps."""
-_MOST_KEPT = 2 * 10**7
-"""Numbers that are looked up at every step, and kept from one to the next."""
+_MOST_KEPT, _KEPT_BESIDES = 2 * 10**7, 4
+"""Numbers that are kept from one step to the next, and of a row those besides its inputs."""
 _MOST_INPUTS, _MOST_HIDDEN, _MOST_OUTPUTS = 2**14, 2**12, 2**10
 
 RowBlocks = Callable[[], Iterable[tuple[Codes, Whole]]]
@@ -356,7 +356,9 @@ def _parts(task: Training, rows: Iterable[tuple[Codes, Whole]]) -> Iterator[_Par
 
 def _kept(task: Training, rows: RowBlocks) -> list[_Part] | None:
     """What all steps look at, made ready once; None where steps differ, or it would be large."""
-    small = task.rows * len(task.packed.packs) <= _MOST_KEPT
+    packed = task.packed
+    each = len(packed.packs) + len(packed.names) + _KEPT_BESIDES
+    small = task.rows * each <= _MOST_KEPT
     return list(_parts(task, rows())) if task.rate is None and small else None
 
 
