@@ -12,10 +12,7 @@ from understudy.plan.forecast import Forecast
 from understudy.plan.split import Part
 from understudy.privacy.budget import Budget
 from understudy.privacy.unit import Unit
-from understudy.report.bought import Purpose
-
-_DUST = 1e-4
-"""Less than this share is left over by rounding alone."""
+from understudy.report.bought import DUST, Purpose
 
 
 @dataclass(frozen=True)
@@ -126,4 +123,4 @@ class Plan:
         for item in self.items:
             found[item.purpose] += item.share
         found[Purpose.REST] = max(0.0, 1 - sum(found.values()))
-        return {purpose: share for purpose, share in found.items() if share > _DUST}
+        return {purpose: share for purpose, share in found.items() if share > DUST}

@@ -8,9 +8,7 @@ from understudy.privacy.account import Entry
 from understudy.privacy.accountant import cost
 from understudy.privacy.budget import Budget
 from understudy.privacy.model_maps import ModelCells
-
-_DUST = 1e-4
-"""Less than this share is left over by rounding alone."""
+from understudy.report.bought import DUST
 
 
 class Part(StrEnum):
@@ -74,7 +72,7 @@ def split_of(
         for part, of in _parts(entry):
             found[part] += share * of
     found[Part.REST] = max(0.0, 1 - sum(found.values()))
-    return {part: share for part, share in found.items() if share > _DUST}
+    return {part: share for part, share in found.items() if share > DUST}
 
 
 def _parts(entry: Entry) -> Iterator[tuple[Part, float]]:

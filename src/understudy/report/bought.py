@@ -15,7 +15,7 @@ from understudy.report.pages import plain
 from understudy.report.public import stated
 from understudy.schema import Schema
 
-_DUST = 1e-4
+DUST = 1e-4
 """Less than this share is left over by rounding alone."""
 
 
@@ -107,7 +107,7 @@ def bought(certificate: Certificate, schema: Schema) -> Bought:
         alike.setdefault((purpose, _broad_kind(entry)), []).append(entry)
     overview = [purchase(purpose, group) for (purpose, _), group in alike.items()]
     rest = 1 - sum(one.share or 0.0 for one in overview)
-    if rest > _DUST and not certificate.not_private:
+    if rest > DUST and not certificate.not_private:
         overview.append(Purchase(Purpose.REST, "", rest, ""))
     return Bought(tuple(lines), tuple(overview))
 
