@@ -1,7 +1,7 @@
 """The default: rows that are made for their readers' task, and keep every promise at once.
 
 A joint model comes first: columns by themselves, what goes with the target, what ties the rest,
-and what all that gets most wrong, within every stated independence (`Adaptive`; where causes, a
+and what all that gets most wrong, within every stated independence (`TargetFirst`; where causes, a
 graph or several targets are stated, `Prism`). Its rows teach a model of the task, which costs
 nothing. With part of the budget that model is then trained on the private rows, from where it is:
 what the joint model had no room for, gradients put right. Labels are drawn by its chances, as
@@ -22,7 +22,7 @@ from numpy.typing import NDArray
 from understudy.encode.encoding import Cells
 from understudy.errors import BadInput, listed
 from understudy.knowledge import Allowed, anything
-from understudy.mechanisms.adaptive import Adaptive
+from understudy.mechanisms.target_first import TargetFirst
 from understudy.mechanisms.api import Decision, Model
 from understudy.mechanisms.label_model import LabelModel
 from understudy.mechanisms.labelling import INPUTS, check_split, kept_by, left_out
@@ -118,12 +118,12 @@ class Tailored:
         """What is stated about the target, and how it would be kept."""
         return Prism(self.target, self.regime, self.also, model_bytes=self.model_bytes)
 
-    def joint(self, by: LabelsBy = LabelsBy.JOINT) -> Prism | Adaptive:
+    def joint(self, by: LabelsBy = LabelsBy.JOINT) -> Prism | TargetFirst:
         """How the joint model is made: with less for the task where labels are trained besides."""
         if self.regime != Predictive() or self.also.entries:
             return self.stated
         task = _TASK_BESIDE if by is LabelsBy.TRAINED else _TASK_ALONE
-        return Adaptive(self.target, task, self.model_bytes)
+        return TargetFirst(self.target, task, self.model_bytes)
 
     @property
     def regimes_stated(self) -> bool:

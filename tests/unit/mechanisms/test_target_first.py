@@ -10,7 +10,7 @@ import pytest
 from understudy.column import Column, Kind, Role
 from understudy.domain import Domain
 from understudy.errors import BadInput, ModelTooLarge
-from understudy.mechanisms.adaptive import Adaptive
+from understudy.mechanisms.target_first import TargetFirst
 from understudy.model.estimate import needed_bytes
 from understudy.model.merged import MergedModel
 from understudy.model.product import ProductModel
@@ -65,7 +65,7 @@ def alike(model, first, second, rows=20_000):
 
 @pytest.mark.parametrize("target", [None, "x3"])
 def test_what_hangs_together_is_measured_and_drawn(target):
-    model = fitted(Adaptive(), chain(6), target=target)
+    model = fitted(TargetFirst(), chain(6), target=target)
     measured = {one.clique for one in model.measurements}
     pairs = {pair for clique in measured for pair in combinations(clique, 2)}
     for place in range(5):
@@ -77,7 +77,7 @@ def test_what_hangs_together_is_measured_and_drawn(target):
 
 def test_of_many_columns_eight_are_tied_to_the_target():
     rows = chain(12)
-    model = fitted(Adaptive(), rows, target="x6", epsilon=50.0)
+    model = fitted(TargetFirst(), rows, target="x6", epsilon=50.0)
     pairs = [one.clique for one in model.measurements if len(one.clique) == 2]
     with_target = [pair for pair in pairs if "x6" in pair]
     assert 8 <= len(with_target) < 11
@@ -89,7 +89,7 @@ def test_what_pairs_do_not_say_is_found():
     rng = np.random.default_rng(0)
     a, b, c = (rng.integers(0, CODES, 6000) for _ in range(3))
     rows = pa.table({"a": a, "b": b, "c": c, "y": (a + b) % 2})
-    model = fitted(Adaptive(), rows, target="y")
+    model = fitted(TargetFirst(), rows, target="y")
     assert ("a", "b", "y") in {one.clique for one in model.measurements}
     drawn = model.sample(8000, np.random.default_rng(0))
     assert np.mean((drawn["a"] + drawn["b"]) % 2 == drawn["y"]) > 0.95
@@ -98,7 +98,7 @@ def test_what_pairs_do_not_say_is_found():
 @pytest.mark.parametrize("model_bytes", [20_000, 60_000, 2**25])
 @pytest.mark.parametrize("target", [None, "x3"])
 def test_it_stays_within_its_memory(model_bytes, target):
-    model = fitted(Adaptive(model_bytes=model_bytes), chain(8), target=target)
+    model = fitted(TargetFirst(model_bytes=model_bytes), chain(8), target=target)
     domain = Domain.of({f"x{place}": CODES for place in range(8)})
     cliques = [one.clique for one in model.measurements]
     assert needed_bytes(domain, cliques) <= model_bytes
@@ -123,28 +123,28 @@ def test_pairs_too_large_to_count_are_left_alone_however_few_codes_are_common(ta
     schema = Schema(tuple(columns), rows_bound=10**5)
     with Ledger.open(rows, schema, Budget(4.0, 1e-9), source=SeededForTests(0)) as ledger:
         assert sizes["a"] * sizes["b"] > ledger.most_cells
-        model = Adaptive().fit(ledger)
+        model = TargetFirst().fit(ledger)
     assert not any({"a", "b"} <= {*one.clique} for one in model.measurements)
 
 
 def test_what_is_stated_to_be_apart_is_never_tied():
     apart = Separation(["x3 _||_ x0 | x1"])
-    model = fitted(Adaptive(), chain(6), target="x3", allowed=apart)
+    model = fitted(TargetFirst(), chain(6), target="x3", allowed=apart)
     assert isinstance(model, MergedModel)
     assert apart([one.clique for one in model.measurements])
 
 
 def test_where_no_pair_is_allowed_columns_stand_alone():
-    model = fitted(Adaptive(), chain(2), allowed=Separation(["x0 _||_ x1"]))
+    model = fitted(TargetFirst(), chain(2), allowed=Separation(["x0 _||_ x1"]))
     assert isinstance(model, ProductModel)
 
 
 def test_single_columns_must_fit():
     with pytest.raises(ModelTooLarge):
-        fitted(Adaptive(model_bytes=10), chain(3))
+        fitted(TargetFirst(model_bytes=10), chain(3))
 
 
 @pytest.mark.parametrize("task", [0, 0.8, 1, -1])
 def test_the_task_gets_a_part_that_leaves_the_others_theirs(task):
     with pytest.raises(BadInput, match="part of the budget"):
-        Adaptive(task=task)
+        TargetFirst(task=task)

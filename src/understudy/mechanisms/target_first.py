@@ -53,7 +53,7 @@ _LAST = Stopping(relative=1e-3, iterations=300)
 
 
 @dataclass(frozen=True)
-class Adaptive:
+class TargetFirst:
     """A graphical model of pairs and triples, the target's first."""
 
     target: str = ""
