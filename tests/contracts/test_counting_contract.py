@@ -70,10 +70,12 @@ def check(engine, examples: int) -> None:
     holds()
 
 
+@pytest.mark.untraced
 def test_counting_in_blocks_agrees_with_brute_force():
     check(None, EXAMPLES["embedded"])
 
 
+@pytest.mark.untraced
 def test_counting_by_sql_agrees_with_brute_force(engine):
     check(engine, EXAMPLES[engine.name])
 
@@ -118,10 +120,12 @@ def named_values(encoding):
     return [(n, c.labels[0]) for n, c in encoding.cells.items() if isinstance(c, LabelCells)]
 
 
+@pytest.mark.untraced
 def test_weights_by_risk_count_in_blocks_as_by_brute_force():
     check_risk(None, 20)
 
 
+@pytest.mark.untraced
 def test_weights_by_risk_count_by_sql_as_by_brute_force(engine):
     check_risk(engine, 6)
 

@@ -37,7 +37,7 @@ from understudy.report.bought import Purpose
 from understudy.schema import Schema
 from understudy.select.regimes import Causal
 
-ROWS = 20_000
+ROWS = 5_000
 SIZES = {"a": 3, "b": 4, "c": 2, "d": 5, "y": 2}
 
 
@@ -477,7 +477,7 @@ def test_made_up_rows_contradict_nobody():
         {"unit": "nobody"},
         {"epsilon": 0.0},
         {"delta": 0.0},
-        {"delta": 1e-4},
+        {"delta": 1e-3},
     ],
     ids=str,
 )

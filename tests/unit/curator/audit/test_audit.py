@@ -1,4 +1,4 @@
-"""Audits of verbs at ε = 4 with 1,000 runs on each table, of methods at ε = 10 with 500 or 200.
+"""Audits of verbs at ε = 4 with 1,000 or 400 runs on each table, of methods at ε = 10 with 500 or 200.
 
 Among the slow tests all have 2,000 at ε = 4, and 20,000 at ε = 1.
 
@@ -61,7 +61,8 @@ def audited():
 
 @pytest.mark.parametrize("name", VERBS)
 def test_no_claim_is_broken(audited, name):
-    one = audited(name, 1000)
+    # The best of several trainings takes as many times as long as one.
+    one = audited(name, 400 if name.startswith("select_best") else 1000)
     assert not one["broken"], one
     assert one["epsilon_low"] <= one["epsilon"]
     if one["mu"] is not None:
@@ -175,16 +176,16 @@ def test_the_canary_is_as_far_away_as_is_claimed(name):
 
 
 def test_a_canary_of_less_weight_is_found_by_no_more_than_its_weight_allows(audited):
-    apart, seen, claimed, weights, counted = audited.of_less_weight(300)
+    apart, seen, claimed, weights, counted = audited.of_less_weight(150)
     np.testing.assert_allclose(counted, apart)
     assert np.all(weights < 1)
     assert np.all(apart < 0.8 * claimed)
     # What the best attacker sees is normal around what the weight allows. By chance it is so far
     # off less than once in a million times.
     assert abs(seen.mean()) < 5 / math.sqrt(len(seen))
-    assert 0.79 < seen.std() < 1.21
+    assert 0.71 < seen.std() < 1.29
     # And half of the noise would be noticed.
-    assert audited.of_less_weight(150, plant="noise of counts")[1].std() < 0.7
+    assert audited.of_less_weight(75, plant="noise of counts")[1].std() < 0.7
 
 
 @pytest.mark.parametrize(
