@@ -16,11 +16,6 @@ from pathlib import Path
 # multiply matrices wait for each other several times longer than they work.
 os.environ.update({"OPENBLAS_NUM_THREADS": "1", "OMP_NUM_THREADS": "1"})
 
-# Files in memory are thrown away at no cost; a container may have next to no room there.
-_MEMORY = Path("/dev/shm")  # noqa: S108 - pytest makes a folder of its own in it
-if _MEMORY.is_dir() and shutil.disk_usage(_MEMORY).free > 2**32:
-    os.environ.setdefault("PYTEST_DEBUG_TEMPROOT", str(_MEMORY))
-
 import ibis
 import pytest
 from hypothesis import HealthCheck, is_hypothesis_test, settings
@@ -41,6 +36,13 @@ _CASES = Counter()
 
 def pytest_addoption(parser):
     parser.addoption("--data", metavar="DIR", help="public benchmark tables, for tests/real")
+
+
+def pytest_configure():
+    """Keep files in memory, where there is room: to throw them away costs nothing there."""
+    memory = Path("/dev/shm")  # noqa: S108 - pytest makes a folder of its own in it
+    if memory.is_dir() and shutil.disk_usage(memory).free > 2**32:
+        os.environ.setdefault("PYTEST_DEBUG_TEMPROOT", str(memory))
 
 
 def pytest_collection_finish():

@@ -61,8 +61,9 @@ class Chosen:
     ) -> "Chosen":
         """The choices as a person states them; refused where they make no sense together."""
         stated = read_schema(schema) if isinstance(schema, str | Path) else schema
-        asked_for = target or (None if stated is None else stated.target)
         recipe = _recipe(mechanism, parameters, _regime(parents, graph))
+        target = _target(target, stated, recipe)
+        asked_for = target or (None if stated is None else stated.target)
         whose = unit_named(unit) if isinstance(unit, str) else unit or Record()
         _check_kinds(stated, recipe, whose)
         roles = _roles(target, whose)
@@ -128,6 +129,16 @@ def _recipe(
         msg = "A mechanism that is given as a value has its parameters and its regime already."
         raise BadInput(msg)
     return mechanism
+
+
+def _target(target: str | None, schema: object, recipe: object) -> str | None:
+    """The column to predict, where somebody names one besides the schema; perhaps the method."""
+    stated = target or (schema.target if isinstance(schema, Schema) else None)
+    own = getattr(recipe, "target", None) or None
+    if own and stated and own != stated:
+        msg = f"The method is for {own!r}, and the target is {stated!r}: name one column."
+        raise BadInput(msg)
+    return target or (None if stated else own)
 
 
 def _check_kinds(schema: object, recipe: object, unit: object) -> None:

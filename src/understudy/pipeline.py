@@ -142,18 +142,19 @@ def synthesize(  # noqa: PLR0913 - each is a choice of its own, by name
             tell(sentence.removesuffix("."))
         open_ends = strict or (isinstance(recipe, Revealing) and not recipe.needs_facts)
         known, notes = ((), ()) if open_ends else _discover(book, finding, tell)
-        asked, kept = book, 1.0
+        asked, weighed = book, None
         if protection is not None:
             tell(protection.doing)
             weighed = protection.weigh(book, known)
-            asked, known, kept = weighed.ledger, weighed.known, weighed.kept
+            asked, known = weighed.ledger, weighed.known
             book.declare(CURVE, weighed.told())
         tell(f"Asking and fitting: {recipe.name}")
         model = recipe.fit(asked, known, allowed)
         demanded.check_kept(allowed, model)
         certificate = book.close()
         book.end()
-    count, note = _count(rows, model.total / kept, book.schema)
+    total = model.total if weighed is None else weighed.rows(model)
+    count, note = _count(rows, total, book.schema)
     facts = book.schema
     if isinstance(model, RowsAlone):
         facts = model.schema

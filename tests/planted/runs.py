@@ -1,6 +1,7 @@
 """For each bug a run of the test that must catch it: python -m planted.runs, in JSON.
 
-With --none, one run of them all without a bug. One process loads the program once, and forks for each bug.
+With --none, one run of them all without a bug. One process loads the program once, and forks for
+each bug.
 """
 
 import gc

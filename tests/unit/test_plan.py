@@ -191,6 +191,15 @@ def test_which_way_auto_goes_is_told_with_the_reason(choices, by, words):
     assert (planned.decision.turns is not None) == words.endswith("500 on") | ("below" in words)
 
 
+def test_rows_that_count_less_take_more_of_them_to_be_worth_training():
+    choices = {"epsilon": 2.0, "target": "y"}
+    plain, guarded = plan(SCHEMA, **choices), plan(SCHEMA, **choices, protect_outliers=True)
+    assert guarded.decision.turns > plain.decision.turns
+    assert f"{ROWS:,} rows that count as" in guarded.why[1]
+    some = plan(SCHEMA, **choices, protect_where=["a = a0"])
+    assert any("told as if there were none" in note for note in some.notes)
+
+
 def test_the_rule_turns_where_it_says_and_the_real_run_goes_the_same_way():
     bare = replace(SCHEMA, rows_bound=None)
     turns = plan(bare, epsilon=1.0, target="y", rows=ROWS).decision.turns

@@ -104,9 +104,17 @@ class Deciding(Protocol):
     """A mechanism that goes one way or another by a rule on public numbers."""
 
     def decision(
-        self, ledger: Ledger, known: Sequence[Measurement], allowed: Allowed, rows: float
+        self,
+        ledger: Ledger,
+        known: Sequence[Measurement],
+        allowed: Allowed,
+        rows: float,
+        kept: float = 1.0,
     ) -> Decision:
-        """Which way it would go with so many rows; nothing is asked of the ledger."""
+        """Which way it would go with so many rows; nothing is asked of the ledger.
+
+        They count as `kept` of as many, where some of them count less.
+        """
 
 
 @runtime_checkable

@@ -57,6 +57,11 @@ class Label(StrEnum):
             raise BadInput(msg) from None
 
 
+def for_records(ledger: Ledger, rho: Fraction) -> Fraction:
+    """The ρ by which one record gets as much noise as somebody's k, whose is k times larger."""
+    return rho / ledger.unit.steps**2
+
+
 @dataclass(frozen=True, eq=False)
 class Taught:
     """A trained model, and how it did."""
@@ -135,7 +140,10 @@ class LabelModel:
         return hidden if self.label_model is Label.MLP else linear
 
     def reach(self, rows: float, rho: Fraction) -> float:
-        """How far a run goes before noise has moved its weights by `patience`, in gradients."""
+        """How far a run goes before noise has moved its weights by `patience`, in gradients.
+
+        ρ is that of records that are added or removed: see `for_records`.
+        """
         return self.patience * rows * math.sqrt(2 * float(rho)) / self.norm
 
     def steps(self, rows: float, rho: Fraction) -> tuple[int, float]:
@@ -159,7 +167,7 @@ class LabelModel:
 
         Training goes on from there.
         """
-        task = self._task(told, inputs, rows, ledger.rest())
+        task = self._task(told, inputs, rows, for_records(ledger, ledger.rest()))
         if task is None:
             # Not needed; but what is promised for a release is spent on it.
             ledger.measure([(told.column,)], rho=ledger.rest())
@@ -168,7 +176,7 @@ class LabelModel:
             task = replace(task, begun=begun.layers)
         rho = ledger.rest() * (1 - self._part(told))
         if self.tries:
-            tasks = self._tried(task, rows, ledger.run_rho(rho, self.tries))
+            tasks = self._tried(task, rows, for_records(ledger, ledger.run_rho(rho, self.tries)))
             best = ledger.select_best(tasks, rho=rho, runs=self.tries)
             task, layers = tasks[best.place], best.model.layers
         else:

@@ -22,12 +22,12 @@ from numpy.typing import NDArray
 from understudy.encode.encoding import Cells
 from understudy.errors import BadInput, listed
 from understudy.knowledge import Allowed, anything
-from understudy.mechanisms.target_first import TargetFirst
 from understudy.mechanisms.api import Decision, Model
-from understudy.mechanisms.label_model import LabelModel
+from understudy.mechanisms.label_model import LabelModel, for_records
 from understudy.mechanisms.labelling import INPUTS, check_split, kept_by, left_out
 from understudy.mechanisms.parameters import check_number, check_whole
 from understudy.mechanisms.prism import Prism
+from understudy.mechanisms.target_first import TargetFirst
 from understudy.model.estimate import MODEL_BYTES, check_bytes
 from understudy.model.labelled import Features, LabelledModel
 from understudy.privacy.answers import Measurement
@@ -166,9 +166,17 @@ class Tailored:
         return method.left_out(_joint_of(model), target) if isinstance(method, Prism) else ()
 
     def decision(
-        self, ledger: Ledger, known: Sequence[Measurement], allowed: Allowed, rows: float
+        self,
+        ledger: Ledger,
+        known: Sequence[Measurement],
+        allowed: Allowed,
+        rows: float,
+        kept: float = 1.0,
     ) -> Decision:
-        """What labels would come from with so many rows, and why; nothing is asked."""
+        """What labels would come from with so many rows, and why; nothing is asked.
+
+        Rows count as `kept` of as many, where some of them count less.
+        """
         target = _target(self, ledger.schema.target)
         if not target:
             return Decision("joint", "No target is named: the joint model is all there is.")
@@ -177,10 +185,11 @@ class Tailored:
             by, why = stated
             return Decision(by, f"{HOW_LABELS[by]}: {why}.")
         rho = ledger.rest() * (1 if any(one.clique == () for one in known) else 1 - _COUNTING)
-        turns = math.ceil(_WORTH_TRAINING / _reach(self, ledger, rho, 1.0))
+        turns = math.ceil(_WORTH_TRAINING / _reach(self, ledger, rho, kept))
         more, less = (f"{HOW_LABELS[one]}." for one in (LabelsBy.TRAINED, LabelsBy.SHOWN))
-        reach = _reach(self, ledger, rho, rows)
-        told = f"The reach of training is {reach:,.0f} with {rows:,.0f} rows"
+        reach = _reach(self, ledger, rho, rows * kept)
+        less_each = "" if kept == 1 else f" that count as {rows * kept:,.0f}"
+        told = f"The reach of training is {reach:,.0f} with {rows:,.0f} rows{less_each}"
         if reach >= _WORTH_TRAINING:
             why = f"{more} {told}: from {_WORTH_TRAINING:.0f} on, it teaches more than it costs."
             return Decision(
@@ -206,9 +215,8 @@ class Tailored:
         joint = cast("Features", self.joint(by).fit(part, known, allowed))
         # SELECT: what labels may go by
         kept, missing = kept_by(allowed, joint, target, ledger.domain.names)
-        told_by = by if kept else LabelsBy.JOINT
-        ledger.declare(INPUTS, {"columns": kept, "left out": missing, "by": str(told_by)})
         if not kept:  # nothing is tied to the target; but what is promised is spent
+            _declare(ledger, LabelsBy.JOINT, (), missing)
             if by is LabelsBy.TRAINED:
                 ledger.measure([(target,)], rho=ledger.rest())
             return cast("Model", joint)
@@ -217,13 +225,21 @@ class Tailored:
         shown = joint.sample(self.shown, rng)
         told = _told(ledger.encoding.cells[target], target, shown[target], joint.total)
         inputs = evened(input_tables(ledger.encoding.cells, kept), shown)
-        taught = self.label_model.taught_by(told, inputs, shown, joint.total)
+        begun = taught = self.label_model.taught_by(told, inputs, shown, joint.total)
         if by is LabelsBy.TRAINED:
-            taught = self.label_model.taught(ledger, told, inputs, joint.total, begun=taught)
+            taught = self.label_model.taught(ledger, told, inputs, joint.total, begun=begun)
         labels = self.label_model.labels(
             told, inputs, taught, shown, rng, hard=False, match=True, balanced=True
         )
-        return LabelledModel(ledger.domain, joint, target, labels)
+        model = LabelledModel(ledger.domain, joint, target, labels)
+        # Where there was but noise to learn from, nothing was trained.
+        _declare(ledger, LabelsBy.SHOWN if taught is begun else by, model.inputs, missing)
+        return model
+
+
+def _declare(ledger: Ledger, by: LabelsBy, inputs: Sequence[str], missing: Sequence[str]) -> None:
+    """List what labels came from and go by in the certificate."""
+    ledger.declare(INPUTS, {"columns": [*inputs], "left out": [*missing], "by": str(by)})
 
 
 def _target(method: Tailored, target: str | None) -> str | None:
@@ -277,8 +293,8 @@ def _stated(
 
 
 def _reach(method: Tailored, ledger: Ledger, rho: Fraction, rows: float) -> float:
-    """How far training gets; of somebody with k rows, noise is k times as large."""
-    return method.label_model.reach(rows, rho) / float(ledger.unit.steps)
+    """How far training gets."""
+    return method.label_model.reach(rows, for_records(ledger, rho))
 
 
 def _labels_by(

@@ -151,13 +151,20 @@ def _forest(room: Room, target: str | None, pairs: Sequence[Clique], rho: Fracti
     ]
     # Where both columns are tied to the target, the model has a table of all three.
     wider = size((target,)) if pairs and target else 1
-    return private_forest(
+    forest = private_forest(
         merged,
         edges,
         rho=rho * _CHOOSING,
         allowed=lambda chosen: room.allowed([*pairs, *chosen]),
         most_cells=room.cells_left(pairs) / wider,
     )
+    if room.holds([*pairs, *forest]):
+        return forest
+    # Or, where the target has many codes, one of more: what has no room beside the others is lost.
+    kept: list[Clique] = []
+    for pair in forest:
+        kept += [pair] if room.holds([*pairs, *kept, pair]) else []
+    return kept
 
 
 def _still_wrong(

@@ -85,9 +85,10 @@ def about_decision(decision: Decision | None, went: str | None) -> Iterator[str]
     """That the rehearsal went another way than the rule would, where it did."""
     if decision is not None and went is not None and went != decision.by:
         yield (
-            "The rehearsal was on the other side of the rule, by the noise of its count of rows or "
-            "because so many rows are not made up: what would be bought, the split, time and "
-            f"memory are told for labels by {went}."
+            "The rehearsal was on the other side of the rule: by the noise of its count of rows, "
+            "or because so many rows are not made up, or some of them count less, or no column is "
+            "tied to the target. What would be bought, the split, time and memory are told for "
+            f"labels by {went}."
         )
 
 
@@ -98,6 +99,11 @@ def about_protection(protection: Protection | None) -> Iterator[str]:
             "Which records are rare is found out with noise: what they lose at most is a bound "
             "given the released counts, and no guarantee beforehand. A condition (--protect-where) "
             "is a guarantee. Who is rare, real rows decide."
+        )
+    elif protection is not None:
+        yield (
+            "Records that meet a condition count less. How many they are nobody knows before: "
+            "which way labels come is told as if there were none."
         )
 
 

@@ -158,7 +158,9 @@ def _ledger(chosen: Chosen, facts: Schema, folder: Path, steps: Steps) -> Ledger
 def _decided(chosen: Chosen, opened: Opened, rows: int) -> Decision | None:
     if not isinstance(chosen.recipe, Deciding):
         return None
-    return chosen.recipe.decision(opened.ledger, opened.known, chosen.allowed, rows)
+    # Nobody knows before how many records a condition protects: then as if it were none.
+    kept = 1.0 if opened.weighed is None else opened.weighed.kept or 1.0
+    return chosen.recipe.decision(opened.ledger, opened.known, chosen.allowed, rows, kept)
 
 
 def _enough(decision: Decision | None, as_made: Decision | None, rows: int) -> int:

@@ -39,6 +39,10 @@ class Room:
         """Whether a marginal can be measured besides others."""
         return bool(self.fitting([clique], others))
 
+    def holds(self, cliques: Sequence[Clique]) -> bool:
+        """Whether a model of all of them has room."""
+        return needed_bytes(self.merged.domain, [*self._ones, *cliques]) <= self.model_bytes
+
     def cells_left(self, others: Sequence[Clique]) -> float:
         """How many cells marginals that close no cycle may have."""
         taken = needed_bytes(self.merged.domain, [*self._ones, *others])

@@ -20,14 +20,17 @@ from understudy.model.merged import MergedModel
 from understudy.model.product import ProductModel
 from understudy.pipeline import synthesize
 from understudy.privacy.accountant import cost
+from understudy.privacy.answers import Measurement
 from understudy.privacy.budget import Budget
 from understudy.privacy.folder import verify
 from understudy.privacy.ledger import Ledger
 from understudy.privacy.noise import SeededForTests
-from understudy.privacy.unit import Person, Record
+from understudy.privacy.unit import Person, Record, Replacement
 from understudy.release import load
 from understudy.report.public import how_labels
 from understudy.schema import Schema
+from understudy.select.label_inputs import input_tables
+from understudy.select.labels_told import LabelsTold
 from understudy.select.regimes import Causal
 from understudy.separation import Separation
 from understudy.workload import Weights
@@ -296,3 +299,58 @@ def test_other_models_of_the_task_may_be_asked_for():
         assert "train" in doors
         drawn = model.sample(4000, np.random.default_rng(0))
         assert np.mean(drawn["y"][drawn["a"] == 3]) > np.mean(drawn["y"][drawn["a"] == 0]) + 0.3
+
+
+@pytest.mark.parametrize(("unit", "times"), [(Replacement(), 2), (Person("who", 5), 5)], ids=str)
+def test_training_is_as_long_as_its_noise_allows_whoever_is_protected(unit, times):
+    # Noise is so many times as large: as if a record had the same with so much less to spend.
+    who = Column(name="who", kind=Kind.INTEGER, role=Role.ID)
+    schema = Schema((*SCHEMA.columns, who), rows_bound=10**5)
+    data = table(20_000).append_column("who", pa.array(range(20_000)))
+    model = LabelModel()
+    told = []
+    for whose in (unit, Record()):
+        with Ledger.open(
+            data, schema, Budget(0.5, 1e-9), unit=whose, source=SeededForTests(1)
+        ) as ledger:
+            part = ledger if whose == unit else ledger.split(1 / times**2)[0]
+            counted = [Measurement(("y",), np.array([1e4, 1e4]), 1.0)]
+            labels = LabelsTold.of(ledger.encoding.cells["y"], "y", counted)
+            inputs = input_tables(ledger.encoding.cells, ["a"])
+            model.taught(part, labels, inputs, 20_000.0)
+            told += [one.request["steps"] for one in ledger.entries if "steps" in one.request]
+    assert told == [told[0]] * 2
+    assert 1 < told[0] < model.most_steps
+
+
+def test_labels_that_nothing_was_trained_for_are_not_said_to_be_trained():
+    made = synthesize(
+        table(), schema=SCHEMA, epsilon=1e-6, mechanism=Tailored(labels="trained"), rows=10
+    )
+    assert not any(entry.request["door"] == "train" for entry in made.certificate.entries)
+    assert made.certificate.public[INPUTS]["by"] == "shown"
+
+
+def test_the_columns_that_labels_are_said_to_go_by_are_those_they_go_by():
+    for epsilon in (1e-6, 3.0):
+        made = synthesize(table(), schema=SCHEMA, epsilon=epsilon, rows=10)
+        told = made.certificate.public[INPUTS]
+        assert told["columns"] == [*made.model.inputs]
+
+
+def test_a_method_and_a_table_have_the_same_target_or_none_of_their_own():
+    schema = Schema(tuple(replace(one, role=Role.FEATURE) for one in SCHEMA), rows_bound=10**5)
+    made = synthesize(table(), schema=schema, epsilon=1.0, mechanism=Tailored("y"), rows=10)
+    assert made.certificate.public["target"] == "y"
+    for choices in ({"schema": SCHEMA}, {"schema": schema, "target": "y"}):
+        with pytest.raises(BadInput, match="for 'a', and the target is 'y'"):
+            synthesize(table(), epsilon=1.0, mechanism=Tailored("a"), **choices)
+
+
+@pytest.mark.parametrize("cap", [0.4, 1.5])
+def test_about_as_many_rows_come_out_as_there_are_whoever_counts_less(cap):
+    made = synthesize(
+        table(), schema=SCHEMA, epsilon=3.0, protect_where=["a >= 2"], outlier_epsilon=cap
+    )
+    assert made.certificate.public["risk curve"]["kept"] is None
+    assert abs(made.table.num_rows - ROWS) < 0.1 * ROWS

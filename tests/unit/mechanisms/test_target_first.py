@@ -1,5 +1,6 @@
 """The joint model of the default: what it measures for a target, for none, and within limits."""
 
+from dataclasses import replace
 from fractions import Fraction
 from itertools import combinations
 
@@ -148,3 +149,26 @@ def test_single_columns_must_fit():
 def test_the_task_gets_a_part_that_leaves_the_others_theirs(task):
     with pytest.raises(BadInput, match="part of the budget"):
         TargetFirst(task=task)
+
+
+def test_a_forest_whose_cycles_join_more_than_expected_loses_a_pair_and_fits():
+    # With y behind a and b, and u apart from it, the cheapest way to close y-a-u-b is to join a, b
+    # and y: a table that no pair of it has room for.
+    sizes = {"a": 40, "b": 40, "u": 2, "y": 50}
+    rng = np.random.default_rng(0)
+    rows = pa.table({name: rng.integers(0, size, 20_000) for name, size in sizes.items()})
+    columns = [
+        Column(name=name, kind=Kind.INTEGER, bounds=(0, size - 1), bins=size, null=False)
+        for name, size in sizes.items()
+    ]
+    schema = Schema((*columns[:3], replace(columns[3], role=Role.TARGET)), rows_bound=10**5)
+    domain = Domain.of(sizes)
+    pairs = [("a", "y"), ("b", "y")]
+    most = needed_bytes(domain, [*pairs, ("a", "u"), ("b", "u")]) - 1
+    assert needed_bytes(domain, [("a", "u", "y"), ("b", "u", "y")]) < most
+    apart = Separation(["y _||_ u | a, b"])
+    with Ledger.open(rows, schema, Budget(20.0, 1e-9), source=SeededForTests(0)) as ledger:
+        model = TargetFirst(model_bytes=most).fit(ledger, (), apart)
+    measured = {one.clique for one in model.measurements}
+    assert {*pairs} <= measured
+    assert len(measured & {("a", "u"), ("b", "u")}) == 1

@@ -1,4 +1,4 @@
-"""Audits of verbs at ε = 4 with 1,000 or 400 runs on each table, of methods at ε = 10 with 500 or 200.
+"""Audits of verbs at ε = 4 with 1,000 runs or 400, of methods at ε = 10 with 500 or 200.
 
 Among the slow tests all have 2,000 at ε = 4, and 20,000 at ε = 1.
 
