@@ -7,7 +7,7 @@ from typing import Any
 
 from understudy.experiments.markdown import shown
 from understudy.experiments.markdown import table as markdown
-from utility_jobs import DISCOVERY, SCHEMA, Job
+from utility_jobs import DISCOVERY, PEER_EPSILONS, SCHEMA, Job
 from utility_learners import LEARNERS
 from utility_summary import Setting, Summary, Versus, mean
 from utility_tables import DEVELOPMENT, LEAST_ROWS, Table
@@ -69,6 +69,7 @@ def page(lines: Mapping[Job, Mapping[str, Any]], tables: Sequence[Table]) -> str
         for setting in settings:
             parts.append(f"### ε = {setting.epsilon:g}, {setting.learner}\n")
             parts.append(_compared(summary, setting, names))
+        parts += _with_less(summary, track, names)
         for name in names:
             parts += [f"### {_marked(name)}\n", _areas(summary, settings, name)]
         parts += ["### Seconds\n", _seconds(lines, track, names)]
@@ -125,6 +126,24 @@ def _compared_lines(
         yield [tool, str(count), *gaps, *places, *against]
 
 
+def _with_less(summary: Summary, track: str, names: Sequence[str]) -> Iterator[str]:
+    """Ours with the smaller ε beside peers with the larger one."""
+    small, large = min(PEER_EPSILONS), max(PEER_EPSILONS)
+    others = [name for name in names if name not in DEVELOPMENT]
+    rows = []
+    for learner in LEARNERS:
+        ours, theirs = (Setting(track, epsilon, learner) for epsilon in (small, large))
+        for peer in [tool for tool in summary.tools(theirs, names) if tool in PEERS]:
+            found = [summary.versus(ours, some, AUTO, peer, theirs) for some in (names, others)]
+            if found[0].difference is not None:
+                rows.append([learner, peer, *(text for one in found for text in _against(one))])
+    if rows:
+        head = ["learner", "peer", f"{AUTO} − peer", "won, open, lost"]
+        head += [f"{AUTO} − peer without {MARK}", f"won, open, lost without {MARK}"]
+        yield f"### {AUTO} at ε = {small:g}, peers at ε = {large:g}\n"
+        yield markdown(head, rows)
+
+
 def _against(found: Versus) -> tuple[str, str]:
     if found.difference is None:
         return "", ""
@@ -153,7 +172,8 @@ def _seconds(lines: Mapping[Job, Mapping[str, Any]], track: str, names: Sequence
         for tool in TOOLS
         if tool != REAL and any((tool, name) in found for name in names)
     ]
-    note = "To fit and to draw; of peers the whole process. On a shared machine.\n\n"
+    note = "To fit and to draw; of peers the whole process, in which JAX may find programs that an "
+    note += "earlier one compiled. On a shared machine.\n\n"
     return note + markdown(["tool", *map(_marked, names)], rows)
 
 

@@ -76,22 +76,35 @@ class Summary:
         places = [ranks[tool] for table in tables if tool in (ranks := self._ranks(setting, table))]
         return statistics.fmean(places) if places else None
 
-    def versus(self, setting: Setting, tables: Iterable[str], one: str, other: str) -> Versus:
-        """How much larger the areas of one are; a table is won where the interval says so."""
+    def versus(
+        self,
+        setting: Setting,
+        tables: Iterable[str],
+        one: str,
+        other: str,
+        theirs: Setting | None = None,
+    ) -> Versus:
+        """How much larger the areas of one are; a table is won where the interval says so.
+
+        `theirs` is the other's setting, where it is another.
+        """
         found = [
             each
             for table in tables
-            if (each := mean(self.paired(setting, table, one, other))) is not None
+            if (each := mean(self.paired(setting, table, one, other, theirs))) is not None
         ]
         decided = [each for each in found if each.repetitions > 1]
         wins = sum(each.value - each.half > 0 for each in decided)
         losses = sum(each.value + each.half < 0 for each in decided)
         return Versus(mean(each.value for each in found), wins, len(found) - wins - losses, losses)
 
-    def paired(self, setting: Setting, table: str, one: str, other: str) -> list[float]:
+    def paired(
+        self, setting: Setting, table: str, one: str, other: str, theirs: Setting | None = None
+    ) -> list[float]:
         """Differences of areas on the splits that both have."""
-        mine, theirs = (self.areas(setting, table, tool) for tool in (one, other))
-        return [mine[seed] - theirs[seed] for seed in sorted(mine) if seed in theirs]
+        mine = self.areas(setting, table, one)
+        others = self.areas(theirs or setting, table, other)
+        return [mine[seed] - others[seed] for seed in sorted(mine) if seed in others]
 
     def _ranks(self, setting: Setting, table: str) -> dict[str, float]:
         tools = self.tools(setting, [table])

@@ -2,6 +2,7 @@
 
 import sys
 from argparse import Namespace
+from dataclasses import replace
 
 import numpy as np
 import pandas as pd
@@ -249,6 +250,16 @@ def test_the_page_tells_all_of_it():
     assert "abc" in told
     assert "dpmm 0.1" in told
     assert "Raw values, nothing declared\n" not in told
+
+
+def test_less_budget_is_compared_with_more_of_it():
+    peers = {("mbi:mst", "dutch"): [0.5, 0.5], ("mbi:mst", "law"): [0.9, 0.9]}
+    early = {replace(job, epsilon=0.2): line for job, line in LINES.items() if job.tool == "auto"}
+    told = page({**lines_of(peers), **early}, TABLES)
+    # dutch 0.2 and 0.1, law -0.1 twice.
+    assert "### auto at ε = 0.2, peers at ε = 1\n" in told
+    assert "| logistic | mbi:mst | +0.025 ± 1.588 | 0, 1, 1 | +0.150 | 0, 1, 0 |" in told
+    assert "auto at ε" not in page(LINES, TABLES)
 
 
 def test_the_public_tables_are_as_their_rules_say(data):
