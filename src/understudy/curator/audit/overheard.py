@@ -17,7 +17,7 @@ from understudy.privacy.weights import RowWeights
 _PUBLIC = frozenset(
     {
         *("budget", "declare", "domain", "encoding", "measure_event", "most_cells", "rest"),
-        *("schema", "weigh"),
+        *("schema", "unit", "weigh"),
     }
 )
 """What a ledger tells about itself, or is told, and not about rows."""
