@@ -586,7 +586,8 @@ def test_rounded_rows_of_a_star_lie_closer_to_the_model_than_plain_ones():
 def test_a_shuffled_column_tells_who_was_in_it():
     """As printed, columns are shuffled and published; here the lone value is drowned in noise.
 
-    Without noise the value never comes where nobody has it, which 25 releases show as well as 60.
+    It comes in four of ten releases where somebody has it and in three where nobody has: of sound
+    ones, one set in 10⁵ is refused.
     """
     rng = np.random.default_rng(0)
     labels = tuple(f"v{k}" for k in range(30))
@@ -613,9 +614,9 @@ def test_a_shuffled_column_tells_who_was_in_it():
                 rows=200,
                 seed=run,
             ).table["x"]
-            for run in range(25)
+            for run in range(40)
         ]
         seen[there] = np.mean(["v29" in column.to_pylist() for column in drawn])
     # It comes and goes with the noise: by far not always with it, and often without it.
-    assert 0.1 < seen[True] < 0.9
-    assert seen[True] <= np.exp(0.5) * seen[False] + 0.35
+    assert 0 < seen[True] < 0.9
+    assert seen[True] <= np.exp(0.5) * seen[False] + 0.5
