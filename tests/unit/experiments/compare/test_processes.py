@@ -23,9 +23,18 @@ def data(tmp_path):
     return ill_by_age(tmp_path / "rows.csv")
 
 
+# Programs that were started in the background are deaf to Ctrl-C, and so are theirs.
+MAIN = """
+import signal
+signal.signal(signal.SIGINT, signal.default_int_handler)
+from understudy.cli import main
+main()
+"""
+
+
 def start(data, out, *more):
     command = [
-        *(sys.executable, "-c", "from understudy.cli import main; main()", "compare", str(data)),
+        *(sys.executable, "-c", MAIN, "compare", str(data)),
         *("--target", "ill", "--methods", "independent", "--epsilon", "2,4,8"),
         *("--models", "logistic", "--seeds", "9", "--out", str(out), *more),
     ]
