@@ -91,8 +91,10 @@ def test_no_claim_is_broken_by_more_runs(audited, name):
     assert not one["broken"], one
     assert one["epsilon_low"] <= one["epsilon"]
     if one["mu"] is not None:
-        # Of half of 2,000 runs an estimate falls so short less than once in 10⁴ times.
-        assert one["mu_seen"] > 0.7 * one["mu"], one
+        # Of half of 2,000 runs an estimate falls so short less than once in 10⁴ times. Of training,
+        # which takes up to half of the budget, little is seen: its worst row is none of the table.
+        trains = name.partition(",")[0] in {"dpdsyn", "tailored"}
+        assert one["mu_seen"] > (0.45 if trains else 0.7) * one["mu"], one
 
 
 @pytest.mark.slow
