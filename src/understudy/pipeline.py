@@ -18,7 +18,7 @@ from understudy.privacy.ledger import Ledger
 from understudy.privacy.noise import RandomSource
 from understudy.privacy.unit import Unit
 from understudy.privacy.where import Where
-from understudy.protection import CURVE, PROTECTION
+from understudy.protection import CURVE, PROTECTION, rows_of
 from understudy.release import Release
 from understudy.schema import Schema
 from understudy.select.risk import RiskWeights
@@ -153,7 +153,7 @@ def synthesize(  # noqa: PLR0913 - each is a choice of its own, by name
         demanded.check_kept(allowed, model)
         certificate = book.close()
         book.end()
-    total = model.total if weighed is None else weighed.rows(model)
+    total = model.total if weighed is None else rows_of(model, weighed)
     count, note = _count(rows, total, book.schema)
     facts = book.schema
     if isinstance(model, RowsAlone):

@@ -5,7 +5,10 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
 
+import numpy as np
+
 from understudy.errors import BadInput
+from understudy.mechanisms.api import Model
 from understudy.mechanisms.parameters import told
 from understudy.privacy import discover
 from understudy.privacy.answers import Measurement
@@ -15,6 +18,7 @@ from understudy.privacy.discover import share_of
 from understudy.privacy.ledger import Ledger
 from understudy.privacy.promise import at_most
 from understudy.privacy.unit import Unit
+from understudy.privacy.weights import UNIT
 from understudy.privacy.where import Where
 from understudy.schema import Schema
 from understudy.select.risk import (
@@ -33,6 +37,8 @@ PROTECTION = "protection"
 """What a certificate calls it."""
 CURVE = "risk curve"
 """And the weights that came of it."""
+_DRAWN, _MOST_FOLD = 20_000, 8
+"""A drawn row stands for so many at most: of rows that count less, a model knows next to nothing."""
 
 
 @dataclass(frozen=True)
@@ -164,6 +170,15 @@ class Protection:
             "epsilon": self.epsilon,
             "where": [str(one) for one in self.where],
         }
+
+
+def rows_of(model: Model, weighed: Weighed) -> float:
+    """About how many rows the table has, by a model of what they count."""
+    if weighed.kept is not None:
+        return model.total / weighed.kept
+    weights = weighed.weights.of_rows(model.sample(_DRAWN, np.random.default_rng(0)))
+    weights = np.where(weights > 0, weights, UNIT)
+    return float(model.total * np.minimum(UNIT / weights, _MOST_FOLD).mean())
 
 
 def _check_shape(risk: RiskWeights | None, cap: float | None, conditions: Sequence[Where]) -> None:

@@ -138,7 +138,7 @@ def test_rows_are_drawn_by_generators_that_somebody_handed_over():
         "plan/made_up_rows.py",
         "privacy/noise.py",
         "privacy/train.py",
-        "select/risk.py",
+        "protection.py",
         "synthetic_rows.py",
     }
 

@@ -9,7 +9,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from enum import StrEnum
 from fractions import Fraction
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -35,7 +35,6 @@ _LEVELS = 64
 """So many weights at most, between the least and a full one."""
 _GAMMA = 1.0
 NO_TARGET = "Values can be rare for their class only where a target is named: name it with target=."
-_DRAWN, _MOST_FOLD = 20_000, 8
 _FAR = 0.99
 """With a cap, weights that fall by and by reach its weight where so many rows score less."""
 
@@ -107,17 +106,6 @@ class RiskWeights:
         return Fraction(self.share) * (scores if known else 1 + scores)
 
 
-class Drawing(Protocol):
-    """What can draw rows."""
-
-    @property
-    def total(self) -> float:
-        """How many rows there are, about."""
-
-    def sample(self, rows: int, rng: np.random.Generator) -> dict[str, NDArray[np.unsignedinteger]]:
-        """Codes of that many rows."""
-
-
 @dataclass(frozen=True, eq=False)
 class Weighed:
     """A ledger in which rows count by their weight, and what goes with it."""
@@ -139,18 +127,6 @@ class Weighed:
     """By column the score of each code, and by score the weight: made from noisy counts alone."""
     capped: int | None
     """The weight with which a row keeps within the cap; None without one."""
-
-    def rows(self, model: Drawing) -> float:
-        """About how many rows there are, by a model of what they count.
-
-        Rows of little weight count for some of full weight, but for so many at most: of fewer the
-        model knows next to nothing.
-        """
-        if self.kept is not None:
-            return model.total / self.kept
-        weights = self.weights.of_rows(model.sample(_DRAWN, np.random.default_rng(0)))
-        weights = np.where(weights > 0, weights, UNIT)
-        return float(model.total * np.minimum(UNIT / weights, _MOST_FOLD).mean())
 
     def told(self) -> dict[str, Any]:
         """The public curve: made from noisy counts, and of no row in particular."""
