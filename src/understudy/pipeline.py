@@ -12,7 +12,7 @@ from understudy.mechanisms.api import Mechanism, Model, Remarking, Revealing
 from understudy.mechanisms.catalog import AUTO
 from understudy.mechanisms.parameters import told
 from understudy.privacy import discover
-from understudy.privacy.answers import Measurement
+from understudy.privacy.answers import MalformedRecords, Measurement
 from understudy.privacy.budget import number
 from understudy.privacy.ledger import Ledger
 from understudy.privacy.noise import RandomSource
@@ -27,6 +27,10 @@ from understudy.twostage.rows_alone import RowsAlone
 
 USUAL_DELTA = 1e-9
 
+_CLEAR = 3.0
+"""Standard deviations of noise."""
+_LITTLE = 0.001
+"""Of all rows: fewer malformed records need no note."""
 _MUCH = 0.02
 """Of all rows: a value so common is missed, once it is lost."""
 
@@ -63,6 +67,7 @@ def synthesize(  # noqa: PLR0913 - each is a choice of its own, by name
     allow_non_private: bool = False,
     discovery_share: float | None = None,
     text_encoding: str = "utf-8",
+    multiline: bool = False,
     seed: int | None = None,
     tell: Teller | None = None,
     source: RandomSource | None = None,
@@ -93,6 +98,7 @@ def synthesize(  # noqa: PLR0913 - each is a choice of its own, by name
         discovery_share: How much of the budget finding out may take, where all is open: a third,
             or an eighth where somebody is to lose less.
         text_encoding: How a CSV file spells characters.
+        multiline: Whether quoted cells of a CSV file hold line breaks.
         seed: For drawing the rows; never for noise.
         tell: Called with a sentence whenever a step begins.
         source: Random bits from elsewhere, for tests: then no promise is left.
@@ -130,6 +136,7 @@ def synthesize(  # noqa: PLR0913 - each is a choice of its own, by name
         source=source,
         allow_non_private=allow_non_private,
         text_encoding=text_encoding,
+        multiline=multiline,
         roles=chosen.roles,
         discover=not strict,
         check=lambda facts: _check_fit(chosen, facts, 0.0 if strict else finding),
@@ -140,7 +147,8 @@ def synthesize(  # noqa: PLR0913 - each is a choice of its own, by name
         costs = demanded.costs(allowed, book.schema)
         for sentence in costs:
             tell(sentence.removesuffix("."))
-        open_ends = strict or (isinstance(recipe, Revealing) and not recipe.needs_facts)
+        malformed = None if _reads_alone(recipe) else discover.malformed(book)
+        open_ends = strict or _reads_alone(recipe)
         known, notes = ((), ()) if open_ends else _discover(book, finding, tell)
         asked, weighed = book, None
         if protection is not None:
@@ -161,7 +169,27 @@ def synthesize(  # noqa: PLR0913 - each is a choice of its own, by name
         note += _unmet(rows, seed, model)
     drawn = _drawn(model, facts, count, seed)
     said = recipe.remarks(model, book.schema.target) if isinstance(recipe, Remarking) else ()
+    notes = (*_malformed_note(malformed, total), *notes)
     return Release(drawn, certificate, facts, model, (*costs, *notes, *said, *note))
+
+
+def _reads_alone(recipe: Mechanism) -> bool:
+    """Whether a mechanism only reveals rows, so that no noisy count is of use."""
+    return isinstance(recipe, Revealing) and not recipe.needs_facts
+
+
+def _malformed_note(found: MalformedRecords | None, rows: float) -> tuple[str, ...]:
+    """How much of a CSV file cannot be read as its header says, where noise does not hide it."""
+    if found is None or found.count <= max(_CLEAR * found.scale, _LITTLE * rows):
+        return ()
+    share, noise = found.count / max(rows, found.count), found.scale / max(rows, found.count)
+    note = (
+        f"About {min(share, 1.0):.1%} of the records are malformed (noise ±{noise:.1%}): they have "
+        "too few cells, too many, or an open quote. Short records keep the cells they have; all "
+        "cells of the others are missing. If quoted cells hold line breaks, add --multiline; "
+        "otherwise repair the file."
+    )
+    return (note,)
 
 
 def _unmet(rows: int | None, seed: int | None, model: RowsAlone) -> tuple[str, ...]:

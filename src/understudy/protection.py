@@ -38,7 +38,7 @@ PROTECTION = "protection"
 CURVE = "risk curve"
 """And the weights that came of it."""
 _DRAWN, _MOST_FOLD = 20_000, 8
-"""A drawn row stands for so many at most: of rows that count less, a model knows next to nothing."""
+"""A drawn row stands for so many at most: a model knows little of rows that count less."""
 
 
 @dataclass(frozen=True)
@@ -124,7 +124,8 @@ class Protection:
     def spent_before(self, schema: Schema, finding: float) -> Fraction:
         """The part of the budget that is spent before anybody can count less, at most."""
         found, counted = self._before(schema, finding)
-        return found + (1 - found) * counted
+        malformed = discover.MALFORMED_SHARE
+        return malformed + (1 - malformed) * (found + (1 - found) * counted)
 
     def _before(self, schema: Schema, finding: float) -> tuple[Fraction, Fraction]:
         """What finding out takes, and of the rest what counting the declared columns takes."""

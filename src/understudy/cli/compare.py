@@ -7,7 +7,7 @@ from typing import Annotated
 import typer
 
 from understudy.cli.exits import BAD_INPUT, REFUSED_FOR_PRIVACY, STOPPED
-from understudy.cli.options import AsJson, Data, TextEncoding, names_between_commas
+from understudy.cli.options import AsJson, Data, Multiline, TextEncoding, names_between_commas
 from understudy.errors import BadInput
 
 EXAMPLES = """
@@ -42,6 +42,7 @@ def compare(  # noqa: PLR0913 - one per option
         Path, typer.Option(metavar="DIR", help="A folder for you alone; the same goes on.")
     ] = Path("comparison"),
     text_encoding: TextEncoding = "utf-8",
+    multiline: Multiline = False,
     as_json: AsJson = False,
 ) -> None:
     """Compare methods by what their releases are worth for a task.
@@ -75,6 +76,7 @@ def compare(  # noqa: PLR0913 - one per option
         learners=tuple(names_between_commas(models)),
         schema=None if schema is None else spelled_out(read_schema(schema)),
         text_encoding=text_encoding,
+        multiline=multiline,
         version=version("understudy"),
         person=person,
     )

@@ -6,7 +6,7 @@ from typing import Annotated
 
 import typer
 
-from understudy.cli.options import AsJson, Data, TextEncoding
+from understudy.cli.options import AsJson, Data, Multiline, TextEncoding
 
 EXAMPLES = """
   understudy schema patients.csv -o schema.toml
@@ -22,6 +22,7 @@ def draft_schema(
         typer.Option("-o", "--out", metavar="FILE", help="Write the draft here, for you alone."),
     ] = None,
     text_encoding: TextEncoding = "utf-8",
+    multiline: Multiline = False,
     as_json: AsJson = False,
 ) -> None:
     """Draft a schema from the rows, for you to review.
@@ -35,7 +36,7 @@ def draft_schema(
     from understudy.curator.source import read_rows
     from understudy.schema_files import schema_to_toml
 
-    drafted = draft(read_rows(data, text_encoding=text_encoding))
+    drafted = draft(read_rows(data, text_encoding=text_encoding, multiline=multiline))
     if out is not None:
         write_internal(out, draft_text(drafted))
     if as_json:

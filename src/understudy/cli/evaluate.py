@@ -6,7 +6,7 @@ from typing import Annotated
 
 import typer
 
-from understudy.cli.options import AsJson, TextEncoding, names_between_commas
+from understudy.cli.options import AsJson, Multiline, TextEncoding, names_between_commas
 from understudy.errors import BadInput
 
 EXAMPLES = """
@@ -69,6 +69,7 @@ def evaluate(  # noqa: PLR0913 - one per option
         typer.Option(metavar="FILE", help="Write a page (.html, and .json beside it), or .json."),
     ] = None,
     text_encoding: TextEncoding = "utf-8",
+    multiline: Multiline = False,
     as_json: AsJson = False,
 ) -> None:
     """Judge a synthetic table against real rows.
@@ -118,6 +119,7 @@ def evaluate(  # noqa: PLR0913 - one per option
             attack_rows=attack_rows,
             anonymeter=anonymeter,
             text_encoding=text_encoding,
+            multiline=multiline,
             tell=tell,
         )
     content = json.dumps(evaluation.to_json(), indent=2, ensure_ascii=False)

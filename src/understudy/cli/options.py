@@ -16,6 +16,14 @@ Data = Annotated[
 TextEncoding = Annotated[
     str, typer.Option(metavar="NAME", help="How a CSV file spells characters.")
 ]
+Multiline = Annotated[
+    bool,
+    typer.Option(
+        "--multiline",
+        help="Quoted cells of the CSV file hold line breaks. The guarantee then requires that "
+        "quotes are balanced.",
+    ),
+]
 Independent = Annotated[
     list[str] | None,
     typer.Option(

@@ -11,6 +11,7 @@ from understudy.cli.options import (
     AsJson,
     Data,
     Independent,
+    Multiline,
     OutlierEpsilon,
     ProtectOutliers,
     ProtectWhere,
@@ -93,6 +94,7 @@ def synthesize(  # noqa: PLR0913 - one per option
         typer.Option(metavar="S", help="Of the budget, for facts that nobody declared."),
     ] = None,
     text_encoding: TextEncoding = "utf-8",
+    multiline: Multiline = False,
     allow_non_private: Annotated[
         bool, typer.Option("--allow-non-private", help="Go on where no promise is left.")
     ] = False,
@@ -137,6 +139,7 @@ def synthesize(  # noqa: PLR0913 - one per option
             allow_non_private=allow_non_private,
             discovery_share=discovery_share,
             text_encoding=text_encoding,
+            multiline=multiline,
             tell=tell,
         )
         tell(f"Drawing and writing {release.rows.count:,} rows")

@@ -89,6 +89,7 @@ def evaluate(  # noqa: PLR0913 - one per choice
     attack_rows: int = ATTACK_ROWS,
     anonymeter: Path | None = None,
     text_encoding: str = "utf-8",
+    multiline: bool = False,
     tell: Tell = lambda _: None,
 ) -> Evaluation:
     """Judge a synthetic table: the readers' task, distributions, fairness, attacks, copies.
@@ -124,6 +125,7 @@ def evaluate(  # noqa: PLR0913 - one per choice
         without=without,
         named=asked_for if target is None else asked_for | {target},
         text_encoding=text_encoding,
+        multiline=multiline,
     )
     tables = subject.tables
     # Everything that can be refused is refused before the long work begins.

@@ -113,11 +113,12 @@ def read_subject(  # noqa: PLR0913 - one per choice
     without: Collection[str],
     named: Collection[str],
     text_encoding: str,
+    multiline: bool = False,
 ) -> Subject:
     """Read the tables; refused if they do not fit together."""
-    arrow = {REAL: read_rows(real, text_encoding=text_encoding)}
+    arrow = {REAL: read_rows(real, text_encoding=text_encoding, multiline=multiline)}
     if release is None:
-        arrow[SYNTHETIC] = read_rows(synthetic, text_encoding=text_encoding)
+        arrow[SYNTHETIC] = read_rows(synthetic, text_encoding=text_encoding, multiline=multiline)
     else:
         if promise is not None:
             msg = "The release states its own promise. Leave --epsilon and --delta away."
@@ -127,7 +128,7 @@ def read_subject(  # noqa: PLR0913 - one per choice
         schema = release.schema if schema is None else schema
         person = _person(release) if person is None else person
     if test is not None:
-        arrow[TEST] = read_rows(test, text_encoding=text_encoding)
+        arrow[TEST] = read_rows(test, text_encoding=text_encoding, multiline=multiline)
     persons = None
     if person is not None:
         persons = persons_of([arrow[side] for side in (REAL, TEST) if side in arrow], person)

@@ -28,8 +28,6 @@ class ArrowOps:
         """Text as it stands, whole numbers without a point."""
         if storage is Storage.TEXT:
             return value
-        if storage is Storage.INTEGER:
-            return pc.cast(value, pa.string())
         if storage is Storage.BOOLEAN:
             return pc.if_else(value, "true", "false")
         return self.whole_text(self.number(value, storage))
@@ -171,6 +169,10 @@ _UNUSUAL = (
 
 def plain_type(kind: pa.DataType) -> pa.DataType:
     """A type that Arrow's functions and engines all take: no dictionaries, views or nulls."""
+    if isinstance(kind, pa.UuidType):
+        return pa.large_string()
+    if isinstance(kind, pa.BaseExtensionType):
+        return plain_type(kind.storage_type)
     if pa.types.is_dictionary(kind):
         return plain_type(kind.value_type)
     if pa.types.is_timestamp(kind):
@@ -183,6 +185,11 @@ def plain_type(kind: pa.DataType) -> pa.DataType:
 
 def plain_array(array: pa.Array) -> pa.Array:
     """The array in a plain type, dates and timestamps within the years 1 to 9999."""
+    if isinstance(array.type, pa.UuidType):
+        texts = [None if cell is None else str(cell) for cell in array.to_pylist()]
+        return pa.array(texts, pa.large_string())
+    if isinstance(array.type, pa.BaseExtensionType):
+        return plain_array(array.storage)
     if pa.types.is_dictionary(array.type):
         return plain_array(array.dictionary).take(array.indices)
     if pa.types.is_date(array.type) or pa.types.is_timestamp(array.type):
@@ -191,6 +198,35 @@ def plain_array(array: pa.Array) -> pa.Array:
     if pa.types.is_decimal256(array.type):
         array = array.cast(pa.string())  # the direct cast to a double is not exact
     return array.cast(kind)
+
+
+def readable(array: pa.Array) -> pa.Array:
+    """The array in a plain type, with null in place of text that is not UTF-8."""
+    return valid_text(plain_array(array))
+
+
+def common_type(kinds: Sequence[pa.DataType]) -> pa.DataType | None:
+    """The plain type for the same column of several files; None where there is no such type.
+
+    Numbers of all types are one kind of storage: a cell without a value can turn whole numbers
+    into fractions where the file was written.
+    """
+    plain = list(dict.fromkeys(plain_type(kind) for kind in kinds if not pa.types.is_null(kind)))
+    if len(plain) <= 1:
+        return plain[0] if plain else plain_type(pa.null())
+    if all(pa.types.is_signed_integer(kind) for kind in plain):
+        return pa.int64()
+    if all(_is_number(kind) for kind in plain):
+        return pa.float64()
+    if all(pa.types.is_string(kind) or pa.types.is_large_string(kind) for kind in plain):
+        return pa.large_string()
+    return None
+
+
+def _is_number(kind: pa.DataType) -> bool:
+    return bool(
+        pa.types.is_integer(kind) or pa.types.is_floating(kind) or pa.types.is_decimal(kind)
+    )
 
 
 def _within_calendar(array: pa.Array) -> pa.Array:

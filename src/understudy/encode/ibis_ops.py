@@ -88,7 +88,8 @@ class IbisOps:
         if storage is Storage.TEXT:
             return value
         if storage is Storage.INTEGER:
-            return value.cast("string")
+            small = (value >= -LARGEST_INTEGER) & (value <= LARGEST_INTEGER)
+            return ibis.ifelse(small, value, ibis.null(value.type())).cast("string")
         if storage is Storage.BOOLEAN:
             return ibis.ifelse(value.isnull(), ibis.null("string"), value.ifelse("true", "false"))
         return self.whole_text(self.number(value, storage))

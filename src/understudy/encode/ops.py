@@ -18,7 +18,11 @@ Value: TypeAlias = Any
 
 
 class Storage(StrEnum):
-    """How a table stores a column: a public fact, and all that reading depends on."""
+    """How a table stores a column.
+
+    All rules read whole numbers and fractions alike, because a single cell can decide which of the
+    two a column is stored as: only `public` is a public fact.
+    """
 
     TEXT = "text"
     INTEGER = "integer"
@@ -26,6 +30,14 @@ class Storage(StrEnum):
     BOOLEAN = "boolean"
     DATE = "date"
     TIMESTAMP = "timestamp"
+
+    @property
+    def public(self) -> str:
+        """What a certificate says of it."""
+        return NUMBER_STORAGE if self in {Storage.INTEGER, Storage.FLOAT} else str(self)
+
+
+NUMBER_STORAGE = "number"
 
 
 def check_storage(column: Column, storage: Storage) -> None:

@@ -117,6 +117,7 @@ def rehearse(
 def _opened(chosen: Chosen, facts: Schema, book: Ledger) -> Opened:
     """Facts found out, and records weighed."""
     protection = chosen.protection
+    discover.malformed(book)
     share = discover.SHARE if protection is None else protection.finding
     finding = discover.plan(book, share)
     if protection is not None:

@@ -41,6 +41,15 @@ def measurement_from_json(content: Mapping[str, Any]) -> Measurement:
     )
 
 
+@dataclass(frozen=True)
+class MalformedRecords:
+    """A noisy count of the records that cannot be read as the header says."""
+
+    count: float
+    scale: float
+    """The standard deviation of its noise."""
+
+
 @dataclass(frozen=True, eq=False)
 class NoisySum:
     """A noisy sum of a row map, in the map's own units."""

@@ -25,7 +25,7 @@ from understudy.privacy.events import (
     event_to_json,
 )
 from understudy.privacy.individual import ToldBound, told_bound
-from understudy.privacy.promise import at_most, promise
+from understudy.privacy.promise import READING, at_most, promise
 from understudy.privacy.spelling import digest, spelled
 
 FORMAT = "understudy certificate 1"
@@ -113,7 +113,8 @@ class Certificate:
         caps = [(cap.where, cap.budget.epsilon, cap.budget.delta) for cap in self.caps]
         if self.each is not None:
             caps.append(("any values", self.each.budget.epsilon, self.each.budget.delta))
-        return promise(self.epsilon, self.delta, self.unit, self.not_private, caps)
+        reading = self.public.get(READING, {})
+        return promise(self.epsilon, self.delta, self.unit, self.not_private, caps, reading)
 
     def _repr_html_(self) -> str:
         lines = "".join(f"<li>{html.escape(line)}</li>" for line in self.promise)

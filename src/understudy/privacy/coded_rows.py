@@ -33,6 +33,12 @@ class CodedRows:
         self._person = person
         self._names = code_names(encoding)
 
+    @property
+    def needed(self) -> tuple[str, ...]:
+        """The engine's names of the columns that are read."""
+        person = () if self._person is None else (self._person.id,)
+        return tuple(self._rows.columns[name] for name in (*self._encoding.cells, *person))
+
     def query(self, also: dict[str, Value] | None = None) -> Value:
         """The codes of all rows that count, and what is read beside them."""
         return self._codes if also is None else self._query(also)

@@ -16,7 +16,7 @@ from fractions import Fraction
 
 from understudy.column import Kind, Source
 from understudy.encode.shapes import ShapeCells
-from understudy.privacy.answers import CommonValues, Measurement
+from understudy.privacy.answers import CommonValues, MalformedRecords, Measurement
 from understudy.privacy.bins import crowded
 from understudy.privacy.found import (
     Fine,
@@ -35,6 +35,8 @@ from understudy.schema import Schema
 
 SHARE = 1 / 3
 """How much of ρ discovery takes where every column is open; these are also the 1-way counts."""
+MALFORMED_SHARE = Fraction(1, 200)
+"""How much of ρ the noisy count of malformed records takes, for CSV files."""
 DELTA_SHARE = 0.1
 """How much of δ is kept for values told by a threshold."""
 _LOOKS, _COUNTS, _ATOMS = 0.25, 0.60, 0.15
@@ -66,6 +68,13 @@ class Discovered:
     """Columns of which nothing stood out of the noise."""
     rows: float
     """How many rows there are, about; noise may make it negative."""
+
+
+def malformed(ledger: Ledger) -> MalformedRecords | None:
+    """A noisy count of malformed records; None where the source or the unit knows none."""
+    if not ledger.counts_malformed:
+        return None
+    return ledger.malformed(rho=ledger.rest() * MALFORMED_SHARE)
 
 
 def share_of(schema: Schema, share: float = SHARE) -> float:

@@ -1,8 +1,9 @@
 """DuckDB in this process, and what it needs to read and encode one table of rows."""
 
 import contextlib
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import TypeAlias
 
 import duckdb
 import ibis
@@ -77,16 +78,6 @@ class EmbeddedEngine:
         with _told_nothing():
             self._backend.con.register(_VIEW, data)
 
-    def attach_file(self, reader: str, columns: Sequence[str], empty: Sequence[str] = ()) -> None:
-        """Make what a table function of the engine reads the rows.
-
-        Columns named in `empty` hold nothing but nulls and have no type of their own.
-        """
-        self._detach()
-        chosen = ", ".join(f"{c}::VARCHAR AS {c}" if c in empty else c for c in columns)
-        read = f"(SELECT * FROM {reader}) AS read({', '.join(columns)})"  # noqa: S608 - ours
-        self.run(f"CREATE VIEW {_VIEW} AS SELECT {chosen} FROM {read}")  # noqa: S608 - ours
-
     def _detach(self) -> None:
         self._backend.con.unregister(_VIEW)
         self.run(f"DROP VIEW IF EXISTS {_VIEW}")
@@ -133,6 +124,10 @@ class EmbeddedEngine:
         return position
 
 
+Attach: TypeAlias = Callable[[Collection[str]], None]
+"""Makes the rows those of our engine, with at least these of its columns."""
+
+
 @dataclass(frozen=True)
 class OpenedRows:
     """A table of rows that an engine can read, under the names its owner gave the columns."""
@@ -144,21 +139,27 @@ class OpenedRows:
     ops: IbisOps
     engine: EmbeddedEngine | None = None
     """The engine, where it is ours and rows may be read into memory as codes."""
-    readers: tuple[Callable[[], None], ...] = ()
-    """Each attaches the rows to our engine anew; the next is for rows that one stops at."""
+    attach: Attach | None = None
+    """Attaches the rows to our engine; anew for each pass, for a file is read as it streams by."""
+    malformed: Callable[[], int] | None = None
+    """How many records of the last pass were malformed, where a source can have such."""
+    reading: Mapping[str, str | bool] = field(default_factory=dict)
+    """How the source is read: public facts."""
 
 
-def embedded_rows(
+def embedded_rows(  # noqa: PLR0913, PLR0917 - the parts of one value
     engine: EmbeddedEngine,
     columns: dict[str, str],
-    outline: Callable[[], None],
-    readers: tuple[Callable[[], None], ...],
+    schema: pa.Schema,
+    attach: Attach,
+    reading: Mapping[str, str | bool],
+    malformed: Callable[[], int] | None = None,
 ) -> OpenedRows:
-    """Rows for our own engine; `outline` attaches something with their columns and types."""
+    """Rows for our own engine, whose columns have the types of the schema."""
     with contextlib.suppress(ReadError):
-        outline()
+        engine.attach(schema.empty_table())
         ops = IbisOps(engine.position, try_cast=True)
-        return OpenedRows(engine.rows(), columns, ops, engine, readers)
+        return OpenedRows(engine.rows(), columns, ops, engine, attach, malformed, reading)
     msg = (
         "The table has a column of a type that cannot be read. Convert unusual types to text, "
         "numbers, booleans or dates first."

@@ -51,12 +51,11 @@ def check_reveals(schema: Schema, *, allowed: bool) -> None:
 
 
 _KINDS = {
-    Storage.INTEGER: Kind.INTEGER,
     Storage.BOOLEAN: Kind.BOOLEAN,
     Storage.DATE: Kind.DATE,
     Storage.TIMESTAMP: Kind.DATETIME,
 }
-"""What storage says by itself. Text may hold anything, and a float whole numbers."""
+"""What storage says by itself. Text may hold anything, and numbers may be whole or not."""
 
 
 def undescribed(names: Iterable[str]) -> Schema:

@@ -3,33 +3,56 @@
 import codecs
 import csv
 import glob
-import gzip
 import zlib
+from collections.abc import Collection, Iterator, Sequence
 from pathlib import Path
 
 import pyarrow as pa
 import pyarrow.parquet as pq
 
+from understudy.encode.arrow_ops import common_type, readable
 from understudy.errors import SourceError
+from understudy.privacy.csv_records import (
+    LONGEST_HEADER,
+    UNREADABLE,
+    CsvFormat,
+    CsvReader,
+    decoded,
+    open_bytes,
+    read_header,
+)
 from understudy.privacy.engine import (
     EmbeddedEngine,
     OpenedRows,
     check_names,
     embedded_rows,
     internal_names,
-    quoted,
 )
-from understudy.privacy.tolerant import csv_batches, is_text, open_text, parquet_batches
 
-_LONGEST_HEADER = 2**20
-_WIDE = {
-    "utf-16": (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE),
-    "utf-32": (codecs.BOM_UTF32_LE, codecs.BOM_UTF32_BE),
-}
-"""Encodings with more than a byte for every character, and how their files begin."""
+_ROWS_PER_BATCH = 2**16
+_WIDE_MARKS = (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE, codecs.BOM_UTF32_BE)
+"""How UTF-16 and UTF-32 begin; little-endian UTF-32 begins as UTF-16 does."""
+_ONE_BYTE = (
+    *("ascii", "cp437", "cp720", "cp737", "cp775", "cp850", "cp852", "cp855", "cp856", "cp857"),
+    *("cp858", "cp860", "cp861", "cp862", "cp863", "cp865", "cp866", "cp869", "cp874", "cp1125"),
+    *("cp1250", "cp1251", "cp1252", "cp1253", "cp1254", "cp1255", "cp1256", "cp1257", "cp1258"),
+    *("iso8859-1", "iso8859-2", "iso8859-3", "iso8859-4", "iso8859-5", "iso8859-6", "iso8859-7"),
+    *("iso8859-8", "iso8859-9", "iso8859-10", "iso8859-11", "iso8859-13", "iso8859-14"),
+    *("iso8859-15", "iso8859-16", "koi8-r", "koi8-t", "koi8-u", "kz1048", "mac-cyrillic"),
+    *("mac-greek", "mac-iceland", "mac-latin2", "mac-roman", "mac-turkish", "ptcp154"),
+    *("tis-620",),
+)
+_SEVERAL_BYTES = (
+    *("utf-8", "gbk", "gb2312", "gb18030", "big5", "big5hkscs", "cp950", "cp932", "cp949"),
+    *("shift_jis", "shift_jisx0213", "shift_jis_2004", "euc_jp", "euc_jisx0213", "euc_jis_2004"),
+    *("euc_kr", "johab"),
+)
+ENCODINGS = frozenset((*_ONE_BYTE, *_SEVERAL_BYTES))
+"""Encodings in which line feeds, quotes and commas are single bytes that are part of no other
+character, and in which no character changes how the next ones decode."""
 
 
-def open_path(path: str, text_encoding: str) -> OpenedRows:
+def open_path(path: str, text_encoding: str = "utf-8", *, multiline: bool = False) -> OpenedRows:
     """Open one CSV file, or one or several Parquet files."""
     names = sorted(glob.glob(path)) if _is_pattern(path) else [path]  # noqa: PTH207 - absolute too
     files = [Path(name) for name in names]
@@ -45,7 +68,10 @@ def open_path(path: str, text_encoding: str) -> OpenedRows:
             msg = f"There is no file {file}. Check the path."
             raise SourceError(msg)
     if kinds == {"csv"}:
-        return _open_csv(files[0], text_encoding)
+        return _open_csv(files[0], text_encoding, multiline=multiline)
+    if multiline:
+        msg = f"{path} is no CSV file; only those can be multiline. Leave the option out."
+        raise SourceError(msg)
     return _open_parquet(files)
 
 
@@ -64,101 +90,69 @@ def _kind(file: Path) -> str:
     raise SourceError(msg)
 
 
-def _open_csv(file: Path, encoding: str) -> OpenedRows:
-    try:
-        codec = codecs.lookup(encoding).name
-        "".encode(codec)  # refuses codecs that are not about text
-    except (LookupError, TypeError, ValueError):
-        msg = f"The text encoding {encoding!r} is unknown. Try 'utf-8', 'latin-1' or 'cp1252'."
-        raise SourceError(msg) from None
-    _check_codec(codec, file)
+def _open_csv(file: Path, encoding: str, *, multiline: bool) -> OpenedRows:
+    codec = text_codec(encoding)
     delimiter, names = _csv_header(file, codec)
     check_names(names)
     engine = EmbeddedEngine()
     columns = internal_names(names)
     inside = tuple(columns.values())
-    kinds = ", ".join(f"'{column}': 'VARCHAR'" for column in inside)
-    reader = (
-        f"read_csv([{quoted(_literal(file))}], auto_detect = false, header = true, "
-        f"strict_mode = true, quote = '\"', escape = '\"', delim = {quoted(delimiter)}, "
-        f"columns = {{{kinds}}})"
-    )
+    reader = CsvReader(file, CsvFormat(codec, delimiter, multiline), inside)
 
-    def strictly() -> None:
-        engine.attach_file(reader, inside)
+    def attach(needed: Collection[str]) -> None:
+        engine.attach(reader.batches(needed))
 
-    def tolerantly() -> None:
-        engine.renew()
-        engine.attach(csv_batches(file, codec, delimiter, inside))
-
-    def outline() -> None:
-        engine.attach(
-            pa.Table.from_batches([], pa.schema([(name, pa.string()) for name in inside]))
-        )
-
-    # The fast reader takes UTF-8 only, and has its own mind on blank lines in a single column.
-    fast = codec == "utf-8" and len(inside) > 1
-    readers = (strictly, tolerantly) if fast else (tolerantly,)
-    return embedded_rows(engine, columns, outline, readers)
+    schema = pa.schema([(name, pa.string()) for name in inside])
+    reading: dict[str, str | bool] = {
+        "source": "csv",
+        "encoding": codec,
+        "delimiter": delimiter,
+        "multiline": multiline,
+    }
+    return embedded_rows(engine, columns, schema, attach, reading, lambda: reader.malformed)
 
 
-def _check_codec(codec: str, file: Path) -> None:
-    """Refuse an encoding that, if it is the wrong one, would take rows for the header.
-
-    Most encodings agree on the end of a line; of the others a mark at the file's start must say
-    that they are meant.
-    """
-    plain = [chr(code) for code in (9, 10, 13, *range(32, 127))]
-    if all(_same_in_ascii(character, codec) for character in plain):
-        return
-    marks = _WIDE.get(codec)
-    if marks is None:
+def text_codec(encoding: str) -> str:
+    """The Python name of an encoding in which each line of a file decodes by itself."""
+    try:
+        codec = codecs.lookup(encoding).name
+    except (LookupError, TypeError, ValueError):
+        msg = f"The text encoding {encoding!r} is unknown. Try 'utf-8', 'latin-1' or 'cp1252'."
+        raise SourceError(msg) from None
+    codec = {"utf-8-sig": "utf-8"}.get(codec, codec)
+    if codec not in ENCODINGS:
         msg = (
-            f"Text in {codec} cannot be read safely: taken for it by mistake, a file's rows would "
-            "be read as column names. Save the file as UTF-8."
+            f"Text in {codec} cannot be read: there, one line can change how the next ones decode. "
+            "Save the file as UTF-8."
         )
         raise SourceError(msg)
-    if not _first_bytes(file).startswith(marks):
-        msg = (
-            f"{file} does not begin with the mark of {codec}. Save it as UTF-8, or with a byte "
-            "order mark."
-        )
-        raise SourceError(msg)
-
-
-def _same_in_ascii(character: str, codec: str) -> bool:
-    try:
-        return character.encode("ascii").decode(codec) == character
-    except UnicodeError:
-        return False
-
-
-def _first_bytes(file: Path) -> bytes:
-    open_bytes = gzip.open if file.suffix.lower() == ".gz" else open
-    try:
-        with open_bytes(file, "rb") as content:
-            return bytes(content.read(4))
-    except (OSError, EOFError, zlib.error):
-        return b""  # told when the header is read
+    return codec
 
 
 def _csv_header(file: Path, encoding: str) -> tuple[str, tuple[str, ...]]:
     """Delimiter and column names, from the header line alone."""
     try:
-        with open_text(file, encoding) as lines:
-            first = lines.readline(_LONGEST_HEADER)
-    except (OSError, EOFError, zlib.error, UnicodeError):
+        with open_bytes(file) as content:
+            line = read_header(content)
+    except (OSError, EOFError, zlib.error):
         msg = f"{file} cannot be read: it is not a readable (or not a whole) CSV file."
         raise SourceError(msg) from None
-    if not is_text(first):
+    if line.startswith(_WIDE_MARKS):
+        msg = f"{file} is UTF-16 or UTF-32 text. Save the file as UTF-8."
+        raise SourceError(msg)
+    first = decoded(line, encoding).removesuffix("\n").removesuffix("\r")
+    if UNREADABLE in first:
         msg = (
             f"The header of {file} is not {encoding} text. Declare the text encoding, such as "
             "'latin-1', or save the file as UTF-8."
         )
         raise SourceError(msg)
-    if first.count('"') % 2 or len(first) == _LONGEST_HEADER:
+    if first.count('"') % 2 or len(line) >= LONGEST_HEADER:
         # Reading on in search of its end would take rows for names.
         msg = f"The header of {file} does not end where its line does. Mend the column names."
+        raise SourceError(msg)
+    if "\r" in first:
+        msg = f"Lines of {file} end in a carriage return alone. Save it with line feeds."
         raise SourceError(msg)
     split = {mark: _split(first, mark) for mark in ",;\t|"}
     delimiter = max(split, key=lambda mark: len(split[mark]))
@@ -186,25 +180,41 @@ def _open_parquet(files: list[Path]) -> OpenedRows:
     names = tuple(schemas[0].names)
     check_names(names)
     for file, schema in zip(files, schemas, strict=True):
-        if schema != schemas[0]:
-            msg = f"{file} has other columns or types than {files[0]}. Write all files alike."
+        if tuple(schema.names) != names:
+            msg = f"{file} has other columns than {files[0]}. Write all files alike."
+            raise SourceError(msg)
+    types = [
+        common_type([schema.field(place).type for schema in schemas]) for place in range(len(names))
+    ]
+    for name, kind in zip(names, types, strict=True):
+        if kind is None:
+            msg = f"Column {name!r} is of another type in some of the files. Write all files alike."
             raise SourceError(msg)
     engine = EmbeddedEngine()
     columns = internal_names(names)
-    inside = tuple(columns.values())
-    empty = [columns[f.name] for f in schemas[0] if pa.types.is_null(f.type)]
-    paths = ", ".join(quoted(_literal(file)) for file in files)
+    schema = pa.schema(list(zip(columns.values(), types, strict=True)))
 
-    def strictly() -> None:
-        engine.attach_file(f"read_parquet([{paths}], hive_partitioning = false)", inside, empty)
+    def attach(needed: Collection[str]) -> None:
+        wanted = pa.schema([field for field in schema if field.name in needed])
+        places = [schema.get_field_index(field.name) for field in wanted]
+        engine.attach(_parquet_batches(files, [names[place] for place in places], wanted))
 
-    def tolerantly() -> None:
-        engine.renew()
-        engine.attach(parquet_batches(files, inside))
-
-    return embedded_rows(engine, columns, strictly, (strictly, tolerantly))
+    return embedded_rows(engine, columns, schema, attach, {"source": "parquet"})
 
 
-def _literal(file: Path) -> str:
-    """The path, with the engine's own wildcards taken literally."""
-    return "".join(f"[{c}]" if c in "*?[" else c for c in str(file.absolute()))
+def _parquet_batches(
+    files: Sequence[Path], names: Sequence[str], schema: pa.Schema
+) -> pa.RecordBatchReader:
+    """All rows, in plain types, with null in place of text that is not UTF-8."""
+
+    def batches() -> Iterator[pa.RecordBatch]:
+        for path in files:
+            with pq.ParquetFile(path) as file:
+                for batch in file.iter_batches(_ROWS_PER_BATCH, columns=list(names)):
+                    columns = [
+                        readable(batch.column(name)).cast(field.type, safe=False)
+                        for name, field in zip(names, schema, strict=True)
+                    ]
+                    yield pa.record_batch(columns, schema=schema)
+
+    return pa.RecordBatchReader.from_batches(schema, batches())

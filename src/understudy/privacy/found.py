@@ -225,7 +225,8 @@ def _categories(values: list[str], storage: Storage, other: str | None) -> tuple
 def _are_whole(values: list[str], storage: Storage) -> bool:
     """Whether all are whole numbers: some engines keep other values in such columns, too."""
     digits = (value.removeprefix("-") for value in values)
-    return storage is Storage.INTEGER and all(d.isascii() and d.isdecimal() for d in digits)
+    numbers = storage in {Storage.INTEGER, Storage.FLOAT}
+    return numbers and all(d.isascii() and d.isdecimal() for d in digits)
 
 
 def _other_labels() -> Iterator[str]:

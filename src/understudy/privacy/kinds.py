@@ -56,7 +56,7 @@ class Looks:
 def looks(column: Column, storage: Storage, shapes: NDArray[np.float64], scale: float) -> Looks:
     """The kind, nulls and span of a column with these noisy counts of shapes."""
     clear = np.where(shapes > STANDS_OUT * scale, shapes, 0.0)
-    if storage is Storage.FLOAT:
+    if storage in {Storage.INTEGER, Storage.FLOAT}:
         # Noise must not make words or dates of what is stored as a number.
         clear[TEXT] = clear[DATE] = clear[MOMENT] = 0.0
     kind = _kind(clear) if column.kind is Kind.UNKNOWN else column.kind

@@ -24,7 +24,13 @@ from understudy.encode import Encoding
 from understudy.encode.ops import Storage
 from understudy.errors import BadInput, RowsAreSealed
 from understudy.privacy.account import Account, Entry, Request
-from understudy.privacy.answers import CommonValues, Measurement, NoisyScores, NoisySum
+from understudy.privacy.answers import (
+    CommonValues,
+    MalformedRecords,
+    Measurement,
+    NoisyScores,
+    NoisySum,
+)
 from understudy.privacy.best_of import (
     SCORE_SHARE,
     BestTrained,
@@ -69,6 +75,7 @@ from understudy.privacy.noise import (
 )
 from understudy.privacy.prices import (
     best_of_price,
+    malformed_price,
     marginals_price,
     run_rho,
     run_scales,
@@ -78,6 +85,7 @@ from understudy.privacy.prices import (
     training_price,
     values_price,
 )
+from understudy.privacy.promise import READING
 from understudy.privacy.row_maps import ROW_MAPS, Codes, RowMap, summed
 from understudy.privacy.score_book import AskedScores, ScoreBook
 from understudy.privacy.scores import SCORES, STEPS, Score, in_steps
@@ -107,6 +115,8 @@ class _Core:
     """What was said before any row was asked."""
     encoding: Encoding
     storage: Mapping[str, Storage]
+    reading: Mapping[str, Any]
+    counts_malformed: bool
     unit: Unit
     source: RandomSource
     public: dict[str, Any]
@@ -143,6 +153,7 @@ class Ledger:
         source: RandomSource | None = None,
         allow_non_private: bool = False,
         text_encoding: str = "utf-8",
+        multiline: bool = False,
         most_cells: int = MOST_CELLS,
         roles: Mapping[str, Role] | None = None,
         discover: bool = False,
@@ -166,7 +177,8 @@ class Ledger:
         if file is not None and not private:
             msg = "Seeded noise is for tests; a table's ledger file only takes real noise."
             raise BadInput(msg)
-        rows = opened(data, text_encoding)
+        person = unit if isinstance(unit, Person) else None
+        rows = opened(data, schema, person, text_encoding=text_encoding, multiline=multiline)
         if schema is not None:
             schema.check_names(rows.columns)
         schema = (schema or undescribed(rows.columns)).with_roles(roles or {})
@@ -174,7 +186,6 @@ class Ledger:
         check_delta(budget, schema)
         if not discover:
             check_silent(schema)
-        person = unit if isinstance(unit, Person) else None
         table = PrivateTable(rows, schema, person=person, most_cells=most_cells, shapes=discover)
         check_reveals(schema, allowed=allow_non_private)
         if check is not None:
@@ -188,7 +199,8 @@ class Ledger:
         storage = table.storage
         public = {
             "schema": spelled_out(schema),
-            "storage": {name: str(kind) for name, kind in storage.items()},
+            "storage": {name: kind.public for name, kind in storage.items()},
+            READING: dict(rows.reading),
             "unit": str(unit),
             **({CAPS: written(caps)} if caps else {}),
             **({EACH: bound_written(each)} if each is not None else {}),
@@ -198,6 +210,8 @@ class Ledger:
             schema,
             table.encoding,
             storage,
+            rows.reading,
+            table.can_be_malformed and person is None,
             unit,
             source,
             public,
@@ -231,7 +245,7 @@ class Ledger:
 
     @property
     def storage(self) -> Mapping[str, Storage]:
-        """How the table stores each column: a public fact."""
+        """How the table stores each column; `Storage.public` of it is a public fact."""
         return self._core.storage
 
     @property
@@ -379,6 +393,29 @@ class Ledger:
             Measurement(clique, values / steps, event.scale)
             for clique, values in zip(cliques, noisy, strict=True)
         )
+
+    @property
+    def reading(self) -> Mapping[str, Any]:
+        """How the table is read: public facts about its source."""
+        return self._core.reading
+
+    @property
+    def counts_malformed(self) -> bool:
+        """Whether the source can hold malformed records, and the unit allows to count them."""
+        return self._core.counts_malformed
+
+    def malformed(self, *, rho: Fraction | float) -> MalformedRecords:
+        """A noisy count of the records of a CSV file that cannot be read as its header says."""
+        table = self._table()
+        if not table.can_be_malformed:
+            msg = "Only records of a CSV file can be malformed."
+            raise BadInput(msg)
+        event = malformed_price(self.unit, rho=rho)
+        self._debit(event, {"door": "malformed"}, None)
+        (noisy,) = with_gaussian_noise(
+            np.array([table.malformed()], np.int64), event.scale, self._core.source
+        ).tolist()
+        return MalformedRecords(float(noisy), event.scale)
 
     def values(
         self,

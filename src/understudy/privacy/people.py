@@ -11,6 +11,7 @@ from understudy.column import Column, Kind
 from understudy.encode.ibis_ops import IbisOps
 from understudy.encode.ops import Storage, Value
 
+_EXACT = 2.0**53
 _PRIME = 2**31 - 1
 """Products of two numbers below it fit 63 bits on every engine."""
 
@@ -53,13 +54,18 @@ def identity(value: Value, column: Column, ops: IbisOps) -> Value:
     kind = value.type()
     if kind.is_signed_integer():
         return ops.stored(value.cast("int64"), Storage.INTEGER)
-    if kind.is_uuid():
+    if kind.is_uuid() or kind.is_binary():
         return value.cast("string")
     storage = ops.storage(column.name, kind)
     text = value.cast("string")
     value = ops.stored(text if storage is Storage.TEXT else value, storage)
+    if kind.is_decimal() and kind.scale == 0 and storage is Storage.FLOAT:
+        return ibis.ifelse(value.isnull(), ibis.null("string"), value.cast("string"))
     if storage is Storage.FLOAT:
         number = ops.number(value, storage)  # no id for NaN, and one for both zeros
+        # Beyond these, a double does not tell persons apart.
+        small = (number >= -_EXACT) & (number <= _EXACT)
+        number = ibis.ifelse(small, number, ibis.null("float64"))
         return ibis.coalesce(ops.whole_text(number), number.cast("string"))
     stripped = value.cast("string").strip().nullif("")
     if storage is Storage.TEXT and column.kind is Kind.INTEGER:

@@ -47,6 +47,20 @@ def marginals_price(
     return Gaussian(scale, squared, unit_cells=int(squared) if lattice else None)
 
 
+def malformed_price(unit: Unit, *, rho: Fraction | float) -> Gaussian:
+    """The number of malformed records, for ρ: one record more or less moves it by at most one."""
+    if isinstance(unit, Person):
+        msg = (
+            "Malformed records belong to nobody who could be told apart, so that no cap holds for "
+            "them. Count them with the unit record."
+        )
+        raise PrivacyRefused(msg)
+    squared = unit.squared(Sensitivity(Fraction(1), Fraction(1)))
+    scale = gaussian_scale(squared, _share(rho))
+    check_scale(scale)
+    return Gaussian(scale, squared, unit_cells=1)
+
+
 def values_price(
     columns: int, unit: Unit, *, rho: Fraction | float, delta: Fraction | float
 ) -> Threshold:

@@ -1,26 +1,32 @@
 """The promise of a release in plain words."""
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from decimal import ROUND_CEILING, Context, Decimal
+from types import MappingProxyType
+from typing import Any
 
 from understudy.privacy.unit import Replacement
 
+READING = "reading"
+"""What a certificate calls how the table was read."""
 _WEAK = 10.0
 """From here on the odds say little; people should know."""
 _MANY, _COUNTLESS = 1000, 10**15
 
 
-def promise(
+def promise(  # noqa: PLR0913, PLR0917 - what a promise is made of
     epsilon: float,
     delta: float,
     unit: str,
     not_private: Sequence[str],
     caps: Sequence[tuple[str, float, float]] = (),
+    reading: Mapping[str, Any] = MappingProxyType({}),
 ) -> list[str]:
     """What is promised, to whom, and how much that is; a sentence each.
 
-    `caps` are conditions under which records lose less, with the ε and δ of each.
+    `caps` are conditions under which records lose less, with the ε and δ of each; `reading` says
+    how the table was read.
     """
     if not_private:
         return [
@@ -30,7 +36,7 @@ def promise(
         ]
     lines = [
         f"Differentially private: epsilon {at_most(epsilon, 4)}, delta {at_most(delta, 4)}.",
-        f"Protected: {unit}.",
+        " ".join((f"Protected: {unit}.", *record_line(reading))),
         *odds(epsilon, delta, unit),
         *(_capped(where, most, slack, delta) for where, most, slack in caps),
     ]
@@ -45,6 +51,16 @@ def promise(
 def _capped(where: str, epsilon: float, slack: float, delta: float) -> str:
     other = "" if slack == delta else f", delta at most {at_most(slack, 4)}"
     return f"Records with {where}: epsilon at most {at_most(epsilon, 4)}{other}."
+
+
+def record_line(reading: Mapping[str, Any]) -> tuple[str, ...]:
+    """What a record of the source is, where that is not a row of a table."""
+    if reading.get("source") != "csv":
+        return ()
+    if reading.get("multiline"):
+        balanced = "Condition: the quotes of every record of the CSV file are balanced"
+        return (f"{balanced}; an open quote would join the records after it.",)
+    return ("A record is one line of the CSV file; a cell with a line break is two records.",)
 
 
 def odds(epsilon: float, delta: float, unit: str) -> list[str]:

@@ -5,7 +5,7 @@ it adds noise to what it hears here, and charges for it.
 """
 
 import contextlib
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from typing import Any, Protocol, TypeVar
 
 import numpy as np
@@ -54,7 +54,10 @@ class PrivateTable:
     small integers; an Ibis table is counted where it lies.
     """
 
-    __slots__ = ("_cache", "_coded", "_counter", "_encoding", "_most_cells", "_person", "_rows")
+    __slots__ = (
+        *("_cache", "_coded", "_counter", "_encoding", "_malformed", "_most_cells", "_person"),
+        "_rows",
+    )
 
     def __init__(  # noqa: PLR0913 - the last four by name
         self,
@@ -63,15 +66,20 @@ class PrivateTable:
         *,
         person: Person | None = None,
         text_encoding: str = "utf-8",
+        multiline: bool = False,
         most_cells: int = MOST_CELLS,
         shapes: bool = False,
     ) -> None:
         self._encoding = Encoding(schema, shapes)
-        opened = isinstance(data, OpenedRows)
-        self._rows = data if opened else open_rows(data, text_encoding=text_encoding)
+        self._rows = (
+            data
+            if isinstance(data, OpenedRows)
+            else opened(data, schema, person, text_encoding=text_encoding, multiline=multiline)
+        )
         self._person = person
         self._most_cells = most_cells
         self._counter: Counter | None = None
+        self._malformed = 0
         self._cache = MarginalCache(_CACHED_BYTES)
         schema.check_names(self._rows.columns)
         if person is not None and schema[person.id].role is not Role.ID:
@@ -97,8 +105,18 @@ class PrivateTable:
 
     @property
     def storage(self) -> dict[str, Storage]:
-        """How each released column is stored: a public fact."""
+        """How each released column is stored."""
         return storage_of(self._rows, self._encoding.cells)
+
+    @property
+    def can_be_malformed(self) -> bool:
+        """Whether the source can hold records that cannot be read as its header says."""
+        return self._rows.malformed is not None
+
+    def malformed(self) -> int:
+        """How many of its records cannot be read so."""
+        self._opened()
+        return self._malformed
 
     def recoded(self, schema: Schema, *, shapes: bool = False) -> "PrivateTable":
         """The same rows under other facts."""
@@ -116,7 +134,7 @@ class PrivateTable:
         coded, engine = self._coded.only(columns), self._rows.engine
         if engine is not None:
             return self._whole_pass(
-                lambda: count_values(coded.batches(engine, also), names, columns)
+                coded.needed, lambda: count_values(coded.batches(engine, also), names, columns)
             )
         # Not grouped by a foreign engine, whose collation may take two spellings for one value
         # and tell the one that a single record holds.
@@ -168,10 +186,12 @@ class PrivateTable:
 
     def reveal(self) -> pa.Table:
         """The rows themselves, as they are."""
-        self._opened()  # attaches the reader that gets through the file
         rows = self._rows
         wanted = [rows.table[rows.columns[c.name]].name(c.name) for c in self.schema.coded]
-        return whole(rows.table.select(wanted), ROWS_PER_BLOCK)
+        query = rows.table.select(wanted)
+        if rows.engine is None:
+            return whole(query, ROWS_PER_BLOCK)
+        return self._whole_pass(self._coded.needed, lambda: whole(query, ROWS_PER_BLOCK))
 
     def __repr__(self) -> str:
         columns = ", ".join(f"{column.name}: {column.kind}" for column in self.schema)
@@ -214,17 +234,21 @@ class PrivateTable:
         if engine is None:
             return SqlCounter(self._coded.query(), code_names(self._encoding), self.domain)
         blocks = self._coded.batches
-        return self._whole_pass(
-            lambda: BlockCounter((block for block, _ in blocks(engine)), self.domain)
+        counter = self._whole_pass(
+            self._coded.needed,
+            lambda: BlockCounter((block for block, _ in blocks(engine)), self.domain),
         )
+        if self._rows.malformed is not None:
+            self._malformed = self._rows.malformed()
+        return counter
 
-    def _whole_pass(self, ask: Callable[[], _Answer]) -> _Answer:
-        """What one pass over all rows answers."""
-        for attach in self._rows.readers:
-            # Where this reader stops at a row, the next one goes on.
-            with contextlib.suppress(ReadError):
-                attach()
-                return ask()
+    def _whole_pass(self, columns: Collection[str], ask: Callable[[], _Answer]) -> _Answer:
+        """What one pass over all rows answers, with some of their columns."""
+        attach = self._rows.attach
+        assert attach is not None  # noqa: S101 - our own engine comes with one
+        with contextlib.suppress(ReadError):
+            attach(columns)
+            return ask()
         msg = (
             "The table cannot be read to its end. Check that the file is whole, that it has not "
             "changed since it was opened, and that there is memory enough."
@@ -236,9 +260,18 @@ class PrivateTable:
         return map(self._coded.codes, batches(self._coded.query(), ROWS_PER_BLOCK))
 
 
-def opened(data: Any, text_encoding: str) -> OpenedRows:  # noqa: ANN401 - as above
+def opened(
+    data: Any,  # noqa: ANN401 - as above
+    schema: Schema | None,
+    person: Person | None,
+    *,
+    text_encoding: str = "utf-8",
+    multiline: bool = False,
+) -> OpenedRows:
     """Rows that a private table can be made of; none is read yet."""
-    return open_rows(data, text_encoding=text_encoding)
+    facts = {column.name: column for column in schema or ()}
+    ids = () if person is None else (person.id,)
+    return open_rows(data, text_encoding=text_encoding, multiline=multiline, facts=facts, ids=ids)
 
 
 def storage_of(rows: OpenedRows, names: Iterable[str]) -> dict[str, Storage]:

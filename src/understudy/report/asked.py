@@ -20,6 +20,7 @@ def asked(requests: Requests, *, named: bool = True) -> str:
     if requests[0]["door"] == "measure":
         return _marginals(requests, named=named)
     words = {
+        "malformed": _malformed,
         "values": _values,
         "select": _choices,
         "scores": _scores,
@@ -32,6 +33,11 @@ def asked(requests: Requests, *, named: bool = True) -> str:
 def _values(requests: Requests) -> str:
     names = [name for request in requests for name in request["columns"]]
     return f"which values many rows share, in {_columns(names)}"
+
+
+def _malformed(requests: Requests) -> str:
+    del requests
+    return "the number of malformed records"
 
 
 def _choices(requests: Requests) -> str:

@@ -44,6 +44,7 @@ class Purpose(StrEnum):
 
 
 _PURPOSES = {
+    "malformed": Purpose.FIND,
     "values": Purpose.FIND,
     "select": Purpose.CHOOSE,
     "scores": Purpose.CHOOSE,

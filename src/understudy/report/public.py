@@ -5,7 +5,7 @@ from typing import Any
 
 from understudy import demanded
 from understudy.column import Column, Source
-from understudy.encode.ops import Storage
+from understudy.encode.ops import NUMBER_STORAGE, Storage
 from understudy.errors import listed
 from understudy.mechanisms.labelling import INPUTS
 from understudy.mechanisms.tailored import HOW_LABELS
@@ -39,7 +39,11 @@ def declared(certificate: Certificate) -> dict[str, str]:
     schema = stated(certificate)
     if schema is None:
         return {}
-    storage = {n: Storage(kind) for n, kind in certificate.public.get("storage", {}).items()}
+    stored = certificate.public.get("storage", {})
+    storage = {
+        name: Storage.FLOAT if kind == NUMBER_STORAGE else Storage(kind)
+        for name, kind in stored.items()
+    }
     facts = {}
     for column in schema.coded:
         told = _by_storage(column, storage)

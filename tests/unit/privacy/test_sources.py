@@ -2,7 +2,6 @@
 
 import csv
 import gzip
-import io
 from decimal import Decimal
 
 import duckdb
@@ -12,13 +11,9 @@ import polars as pl
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
-from hypothesis import example, given, settings
-from hypothesis import strategies as st
 
 from understudy.column import Column, Kind, Role
 from understudy.errors import SchemaError, SourceError
-from understudy.privacy.engine import ReadError
-from understudy.privacy.files import open_path
 from understudy.privacy.table import PrivateTable
 from understudy.schema import Schema
 
@@ -186,7 +181,7 @@ def test_a_schema_about_other_columns(write):
 def test_parquet_files_that_differ(tmp_path):
     pq.write_table(TABLE, tmp_path / "1.parquet")
     pq.write_table(TABLE.rename_columns(["x", "z"]), tmp_path / "2.parquet")
-    refused("2.parquet has other columns or types than", str(tmp_path / "*.parquet"))
+    refused("2.parquet has other columns than", str(tmp_path / "*.parquet"))
 
 
 def test_types_without_cells():
@@ -195,8 +190,6 @@ def test_types_without_cells():
     refused(
         "type that cannot be read", pa.table({"x": pa.nulls(1, pa.list_(pa.float16()))}), NUMBER
     )
-    odd = pd.DataFrame({"x": pd.Series([1, 2], dtype="Sparse[int]")})
-    refused("pandas type Sparse", odd, NUMBER)
 
 
 # --- absorbed ---------------------------------------------------------------------------------
@@ -215,24 +208,22 @@ def test_constant_and_all_missing_columns(write):
 
 
 def test_ragged_lines(write):
-    assert letters(write("x,y\na\nb,b,b,b\na,b\n\n\n")) == ([2, 1, 0, 0], [0, 2, 0, 1])
+    assert letters(write("x,y\na\nb,b,b,b\na,b,,\n\n\n")) == ([2, 0, 0, 1], [0, 1, 0, 2])
 
 
 def test_stray_quotes_and_huge_cells(write):
-    assert letters(write('x,y\na"a,b\n"a" a,b\n')) == ([0, 0, 2, 0], [0, 2, 0, 0])
+    assert letters(write('x,y\na"a,b\n"a" a,b\n')) == ([0, 0, 1, 1], [0, 1, 0, 1])
     assert letters(write(f"x,y\n{'q' * 3_000_000},b\na,b\n")) == ([1, 0, 1, 0], [0, 2, 0, 0])
-    # A quote that is never closed takes the rest of the file into its cell, as CSV has it.
-    assert letters(write('x,y\na,b\n"a,b\nb,b\n')) == ([1, 0, 1, 0], [0, 1, 0, 1])
+    # A quote that is never closed takes the rest of the file only where that was declared.
+    open_quote = write('x,y\na,b\n"a,b\nb,b\n')
+    assert letters(open_quote) == ([1, 1, 0, 1], [0, 2, 0, 1])
+    assert letters(open_quote, multiline=True) == ([1, 0, 0, 1], [0, 1, 0, 1])
 
 
 def test_bytes_that_are_not_text(write):
     text = b"x,y\na\xff,b\na,b\nb,\xe9\n"
     assert letters(write(text)) == ([1, 1, 0, 1], [0, 2, 0, 1])
     assert letters(write(text), text_encoding="latin-1") == ([1, 1, 1, 0], [0, 2, 1, 0])
-    assert letters(write("x,y\na,b\n".encode("utf-16")), text_encoding="utf-16") == (
-        [1, 0, 0, 0],
-        [0, 1, 0, 0],
-    )
 
 
 @pytest.mark.parametrize("before", [10, 5_000, 200_000])
@@ -241,10 +232,11 @@ def test_bytes_that_are_not_text(write):
     [
         (b"secret-4711\n", [0, 0, 1, 0], [0, 0, 0, 1]),
         (b"a\xff,b\n", [0, 0, 0, 1], [0, 1, 0, 0]),
-        (b'"a" q,b\n', [0, 0, 1, 0], [0, 1, 0, 0]),
+        (b'"a" q,b\n', [0, 0, 0, 1], [0, 0, 0, 1]),
+        (b"a,b,b\n", [0, 0, 0, 1], [0, 0, 0, 1]),
         (b"q" * 3_000_000 + b",b\n", [0, 0, 1, 0], [0, 1, 0, 0]),
     ],
-    ids=["short", "bytes", "quote", "long"],
+    ids=["short", "bytes", "quote", "surplus", "long"],
 )
 def test_a_bad_row_is_absorbed_wherever_it_stands(write, before, bad, x, y):
     path = write(b"x,y\n" + b'a, "b"\n' * before + bad + b"b,a\n")
@@ -330,7 +322,7 @@ def test_objects_of_any_kind():
     odd = ["a", 1, 2.5, None, float("nan"), pd.NaT, pd.NA, b"b", "\ud800", ["q"], "é"]
     odd += [np.array([1, 2]), pd.DataFrame({"a": [1]}), 10**5000, Decimal("sNaN")]
     frame = pd.DataFrame({"x": pd.Series(odd, dtype=object), "y": ["a"] * len(odd)})
-    assert letters(frame)[0] == [1, 0, 8, 6]
+    assert letters(frame)[0] == [1, 0, 7, 7]
 
 
 def test_values_outside_the_domain_and_numbers_that_are_none(write):
@@ -351,52 +343,3 @@ def test_one_row_never_changes_a_columns_type(write):
     without = numbers(write("x\n" + "\n".join(lines)))
     odd = numbers(write("x\n" + "\n".join([*lines, "2020-01-01", '"not a number"', "true"])))
     assert odd == [*without[:-1], without[-1] + 3]
-
-
-# --- the two readers of CSV -------------------------------------------------------------------
-
-CELLS = st.text('ab" ,\n\r\té0', max_size=5)
-
-
-def read_twice(path):
-    """The cells that the strict and the tolerant reader give, blanks stripped as rules do."""
-    opened = open_path(str(path), "utf-8")
-    for attach in opened.readers:
-        attach()
-        try:
-            batches = list(opened.engine.batches(opened.table.select("c0", "c1"), 1000))
-        except ReadError:
-            yield None
-            continue
-        rows = [row for batch in batches for row in zip(*batch.to_pydict().values(), strict=True)]
-        yield sorted(tuple((cell or "").strip(" ") for cell in row) for row in rows)
-
-
-@settings(max_examples=50)
-@given(st.lists(st.lists(CELLS, min_size=2, max_size=2), max_size=8), st.booleans())
-@example(rows=[["", ""], ["a", ""]], quote_all=True)
-def test_both_readers_give_the_cells_of_a_well_formed_file(tmp_path_factory, rows, quote_all):
-    if not quote_all:
-        # Python writes a lone carriage return without quotes, which no reader can undo.
-        rows = [[cell.replace("\r", "") for cell in row] for row in rows]
-    text = io.StringIO()
-    quoting = csv.QUOTE_ALL if quote_all else csv.QUOTE_MINIMAL
-    csv.writer(text, quoting=quoting, lineterminator="\n").writerows([["x", "y"], *rows])
-    path = tmp_path_factory.mktemp("csv") / "t.csv"
-    path.write_text(text.getvalue(), newline="")
-    strict, tolerant = read_twice(path)
-    assert tolerant == sorted(tuple(cell.strip(" ") for cell in row) for row in rows)
-    assert strict in (None, tolerant)
-
-
-# Which reader is used depends on all rows, so it must not matter for any of them.
-@settings(max_examples=100)
-@given(st.text('ab",,\n\n\r \t\0é\ufffd', max_size=16))
-@example(', "é"')
-@example("\ufffd,a")
-def test_whatever_the_strict_reader_takes_the_tolerant_one_reads_alike(tmp_path_factory, text):
-    path = tmp_path_factory.mktemp("csv") / "t.csv"
-    path.write_text("x,y\n" + text, newline="")
-    strict, tolerant = read_twice(path)
-    assert tolerant is not None
-    assert strict in (None, tolerant)

@@ -81,7 +81,7 @@ def ground_of(plan: Plan) -> Ground:
 
 @lru_cache(maxsize=1)
 def _settled(plan: Plan) -> Ground:
-    whole = read_rows(plan.data, text_encoding=plan.text_encoding)
+    whole = read_rows(plan.data, text_encoding=plan.text_encoding, multiline=plan.multiline)
     # After the read, for what counts is what was read.
     if file_digest(Path(plan.data)) != plan.data_hash:
         msg = f"{plan.data} was changed meanwhile. Start again, with another folder: --out."

@@ -56,6 +56,8 @@ class Plan:
     version: str
     person: str | None = None
     """The column that tells persons apart, where it was named."""
+    multiline: bool = False
+    """Whether quoted cells of a CSV file hold line breaks."""
     salt: str = field(default_factory=lambda: token_hex(32), repr=False)
     """Secret: with it, who knows a row knows whether releases were made from it."""
 

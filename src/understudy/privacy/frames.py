@@ -1,0 +1,222 @@
+"""Columns of a pandas frame, each cell read by itself.
+
+One cell without a value turns whole numbers into fractions, and one stray text turns a column into
+objects. So the type of a column is no public fact: every cell becomes the text that an owner would
+write for it, whatever the other cells are.
+"""
+
+import contextlib
+import datetime as dt
+from collections.abc import Collection, Iterable, Mapping
+from dataclasses import dataclass
+from decimal import Decimal
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+from numpy.typing import NDArray
+
+from understudy.column import Column, Kind
+from understudy.encode.arrow_ops import plain_array
+from understudy.errors import SourceError
+from understudy.privacy.csv_records import UNREADABLE
+
+_EXACT = 2**53
+"""Beyond it, a double does not tell neighbouring whole numbers apart."""
+_LARGEST = 1e299
+"""The grammar of numbers ends here; larger ones are clamped, smaller ones are zero."""
+_FIRST = np.datetime64("0001-01-01T00:00:00", "s")
+_LAST = np.datetime64("9999-12-31T23:59:59", "s")
+Texts = list[str | None]
+
+
+@dataclass(frozen=True)
+class CellWriter:
+    """Writes the cells of a column in the spelling in which the schema reads text."""
+
+    flags: tuple[str, str] = ("false", "true")
+    moments: str | None = None
+    """The declared format of dates."""
+    exact: bool = False
+    """Whether numbers that a double cannot hold exactly are missing, as ids must be."""
+
+    @classmethod
+    def of(cls, column: Column | None, *, exact: bool) -> "CellWriter":
+        """The spelling for what is declared about a column."""
+        if column is None:
+            return cls(exact=exact)
+        numbers = column.kind in {Kind.INTEGER, Kind.REAL} or (
+            bool(column.categories) and type((column.categories or ("",))[0]) is int
+        )
+        flags = ("0", "1") if numbers else ("false", "true")
+        return cls(flags, column.format, exact)
+
+    def texts(self, column: Any) -> pa.Array:  # noqa: ANN401 - pandas ships no types
+        """The cells of a pandas column."""
+        kind = str(column.dtype)
+        if kind == "category":
+            labels = self.texts(column.cat.categories.to_series())
+            places = column.cat.codes.to_numpy()
+            return labels.take(pa.array(places, mask=places < 0))
+        with contextlib.suppress(Exception):  # what libraries say may quote cells
+            array = plain_array(pa.Array.from_pandas(column))
+            if pa.types.is_boolean(array.type):
+                return _text_array(
+                    [None if c is None else self.flags[c] for c in array.to_pylist()]
+                )
+            if pa.types.is_floating(array.type):
+                return self._numbers(_doubles(array))
+            if pa.types.is_integer(array.type):
+                return self._whole_numbers(array)
+            if pa.types.is_timestamp(array.type):
+                seconds = np.asarray(array.cast(pa.int64()).fill_null(0)) // 10**6
+                moments = seconds.astype("datetime64[s]")
+                moments[np.asarray(array.is_null())] = np.datetime64("NaT")
+                return _text_array(self._moments(moments))
+        return self._objects(list(column))
+
+    def _whole_numbers(self, array: pa.Array) -> pa.Array:
+        numbers = np.asarray(array.fill_null(0))
+        if ((numbers <= _EXACT) & (numbers >= -_EXACT)).all():
+            return array.cast(pa.large_string())
+        doubles = np.where(np.asarray(array.is_null()), np.nan, numbers.astype(np.float64))
+        return self._numbers(doubles)
+
+    def _numbers(self, numbers: NDArray[np.float64]) -> pa.Array:
+        """Whole numbers without a point, fractions with as many digits as they need."""
+        known = np.isfinite(numbers)
+        numbers = np.clip(np.where(known, numbers, 0.0), -_LARGEST, _LARGEST)
+        numbers = np.where(np.abs(numbers) < 1 / _LARGEST, 0.0, numbers)
+        beyond = np.abs(numbers) > _EXACT
+        whole = (np.floor(numbers) == numbers) & ~beyond
+        integers = pa.array(np.where(whole, numbers, 0).astype(np.int64)).cast(pa.large_string())
+        if whole.all() and known.all():
+            return integers
+        texts = np.array(integers.to_pylist(), object)
+        fractions = known & ~whole & ~beyond
+        texts[fractions] = [repr(number) for number in numbers[fractions].tolist()]
+        texts[beyond] = [None if self.exact else f"{one:.16e}" for one in numbers[beyond].tolist()]
+        texts[~known] = None
+        return _text_array(texts.tolist())
+
+    def _moments(self, moments: NDArray[np.datetime64]) -> Texts:
+        inside = np.clip(moments, _FIRST, _LAST)
+        if self.moments is None:
+            texts = np.datetime_as_string(inside, unit="s").tolist()
+        else:
+            texts = [_formatted(one, self.moments) for one in inside.tolist()]
+        return [None if none else text for none, text in zip(np.isnat(moments), texts, strict=True)]
+
+    def _objects(self, cells: Iterable[object]) -> pa.Array:
+        """Cells of any type, each by its own."""
+        plain = list(map(self._plain, cells))
+        texts: Texts = [
+            cell if isinstance(cell, str) and _is_text(cell) else None for cell in plain
+        ]
+        numbers = [place for place, cell in enumerate(plain) if isinstance(cell, float)]
+        moments = [place for place, cell in enumerate(plain) if isinstance(cell, np.datetime64)]
+        written = self._numbers(np.array([plain[place] for place in numbers], np.float64))
+        dated = self._moments(np.array([plain[place] for place in moments], "datetime64[s]"))
+        for place, text in zip(numbers + moments, written.to_pylist() + dated, strict=True):
+            texts[place] = text
+        return _text_array(texts)
+
+    def _plain(  # noqa: PLR0911 - a table of cases
+        self, cell: object
+    ) -> str | float | np.datetime64 | None:
+        """A cell as text, a number or a moment; None where it is missing or cannot be read."""
+        with contextlib.suppress(Exception):  # objects may raise anything
+            match cell:
+                case str():
+                    return cell
+                case bool() | np.bool_():
+                    return self.flags[bool(cell)]
+                case int() | float() | np.integer() | np.floating():
+                    return float(cell)
+                case dt.datetime() | np.datetime64():
+                    return _seconds(cell)
+                case dt.date():
+                    return _formatted(cell, self.moments or "%Y-%m-%d")
+                case Decimal() if not cell.is_finite():
+                    return None
+                case _ if cell is None or type(cell).__name__ in {"NAType", "NaTType"}:
+                    return None
+                case _:
+                    return str(cell)
+        return None
+
+
+def text_columns(
+    frame: Any,  # noqa: ANN401 - pandas ships no types
+    facts: Mapping[str, Column],
+    exact: Collection[str],
+) -> list[pa.Array]:
+    """The columns of a pandas frame as text."""
+    writers = [CellWriter.of(facts.get(name), exact=name in exact) for name in frame_names(frame)]
+    return [writer.texts(frame.iloc[:, place]) for place, writer in enumerate(writers)]
+
+
+def typed_table(frame: Any) -> pa.Table:  # noqa: ANN401 - as above
+    """A pandas frame with the types of its columns, which may depend on rows: for internal use."""
+    names = frame_names(frame)
+    columns = [_typed(frame.iloc[:, place], name) for place, name in enumerate(names)]
+    return pa.table(columns, names=list(names))
+
+
+def frame_names(frame: Any) -> tuple[str, ...]:  # noqa: ANN401 - as above
+    """The names of a pandas frame's columns."""
+    return tuple(str(name) for name in frame.columns)
+
+
+def _typed(column: Any, name: str) -> pa.Array:  # noqa: ANN401 - as above
+    if str(column.dtype) in {"object", "category"} or str(column.dtype).startswith("str"):
+        return CellWriter().texts(column)
+    with contextlib.suppress(Exception):  # what libraries say may quote cells
+        return pa.Array.from_pandas(column)
+    msg = (
+        f"Column {name!r} has the pandas type {column.dtype}, which cannot be read. Convert it to "
+        "text, numbers, booleans or dates first."
+    )
+    raise SourceError(msg)
+
+
+def _doubles(array: pa.Array) -> NDArray[np.float64]:
+    return np.asarray(array.cast(pa.float64()).to_numpy(zero_copy_only=False), np.float64)
+
+
+def _seconds(cell: Any) -> np.datetime64:  # noqa: ANN401 - a datetime of any library
+    """Whole seconds, in UTC where the cell has a time zone."""
+    if getattr(cell, "tzinfo", None) is not None:
+        cell = cell.astimezone(dt.UTC).replace(tzinfo=None)
+    moment: np.datetime64 = np.datetime64(getattr(cell, "asm8", cell)).astype("datetime64[s]")
+    return moment
+
+
+def _formatted(moment: dt.date | None, template: str) -> str:
+    """A date, or a date and time, in a declared format; NaT as nothing."""
+    if moment is None:
+        return ""
+    clock = moment if isinstance(moment, dt.datetime) else dt.datetime.min  # noqa: DTZ901 - midnight
+    parts = {
+        "%Y": f"{moment.year:04d}",
+        "%m": f"{moment.month:02d}",
+        "%d": f"{moment.day:02d}",
+        "%H": f"{clock.hour:02d}",
+        "%M": f"{clock.minute:02d}",
+        "%S": f"{clock.second:02d}",
+    }
+    for directive, digits in parts.items():
+        template = template.replace(directive, digits)
+    return template
+
+
+def _is_text(text: str) -> bool:
+    """Whether there are only whole characters, all of which text may hold."""
+    with contextlib.suppress(UnicodeEncodeError):
+        text.encode()
+        return UNREADABLE not in text
+    return False
+
+
+def _text_array(texts: Texts) -> pa.Array:
+    return pa.array(texts, pa.large_string())
