@@ -1,0 +1,91 @@
+"""Cells of pandas frames: each is read by itself, whatever the type of its column."""
+
+import datetime as dt
+from decimal import Decimal
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from understudy.column import Column, Kind
+from understudy.encode.arrow_ops import ArrowOps
+from understudy.encode.ops import Storage
+from understudy.privacy.frames import CellWriter, text_columns, typed_table
+from understudy.privacy.table import PrivateTable
+from understudy.schema import Schema
+
+CELLS = {
+    "whole numbers": [1, -7, 0, 2**53, -(2**53), 2**53 + 2, 10**17],
+    "fractions": [0.1, 1.0, -0.0, 1e-7, 1.5e22, 1e299, 5e-324, 1.7e308, -2.5, 1e16],
+    "flags": [True, False],
+    "moments": [pd.Timestamp("2020-02-29 13:14:15.999"), pd.Timestamp("1900-01-01")],
+    "texts": ["a", "", " b ", "007", "1.0", "é"],
+}
+
+
+def texts(column, **options):
+    return CellWriter(**options).texts(column).to_pylist()
+
+
+@pytest.mark.parametrize("cells", CELLS.values(), ids=CELLS)
+@pytest.mark.parametrize("other", [None, np.nan, pd.NA, "text", 7, 0.5, True, pd.NaT])
+def test_one_cell_more_changes_no_other(cells, other):
+    alone = texts(pd.Series(cells))
+    assert texts(pd.Series(cells, dtype=object)) == alone
+    with_other = pd.concat([pd.Series(cells), pd.Series([other])], ignore_index=True)
+    assert texts(with_other)[:-1] == alone
+    assert texts(pd.Series([*cells, other], dtype=object))[:-1] == alone
+
+
+def test_cells_are_written_as_an_owner_would():
+    assert texts(pd.Series([1.0, 2.5, np.nan, 3.0])) == ["1", "2.5", None, "3"]
+    assert texts(pd.Series([True, None])) == ["true", None]
+    assert texts(pd.Series([dt.date(2020, 1, 2), Decimal("1.10"), Decimal("nan")])) == [
+        *("2020-01-02", "1.10", None)
+    ]
+    assert texts(pd.Series(pd.to_datetime(["2020-01-02", None]))) == ["2020-01-02T00:00:00", None]
+    zoned = pd.Series(pd.to_datetime(["2020-01-02 01:00+02:00"]))
+    assert texts(zoned) == texts(zoned.astype(object)) == ["2020-01-01T23:00:00"]
+    assert texts(pd.Series(["b", None, "a"], dtype="category")) == ["b", None, "a"]
+    assert texts(pd.Series([np.inf, -np.inf])) == [None, None]
+    assert texts(pd.Series(pd.arrays.SparseArray([1, 0, 2]))) == ["1", "0", "2"]
+
+
+def test_dates_and_flags_are_written_as_the_schema_reads_them():
+    day = Column(name="day", kind=Kind.DATE, format="%d/%m/%Y", bounds=(dt.date(2020, 1, 1),) * 2)
+    flag = Column(name="flag", kind=Kind.INTEGER, bounds=(0, 1))
+    frame = pd.DataFrame({"day": pd.to_datetime(["2020-02-01", None]), "flag": [True, False]})
+    written = text_columns(frame, {"day": day, "flag": flag}, ())
+    assert [column.to_pylist() for column in written] == [["01/02/2020", None], ["1", "0"]]
+    objects = text_columns(frame.astype(object), {"day": day, "flag": flag}, ())
+    assert objects == written
+
+
+def test_numbers_come_back_as_the_same_doubles():
+    rng = np.random.default_rng(0)
+    bits = rng.integers(-(2**62), 2**62, 5000).view(np.float64)
+    numbers = np.concatenate([bits[np.isfinite(bits)], 10.0 ** rng.integers(-300, 299, 500)])
+    read = ArrowOps().number(CellWriter().texts(pd.Series(numbers)), Storage.TEXT)
+    expected = np.clip(np.where(np.abs(numbers) < 1e-299, 0, numbers), -1e299, 1e299)
+    assert np.array_equal(read, expected)
+
+
+def test_numbers_that_a_double_merges_identify_nobody():
+    big = [2**53, 2**53 + 2, 2**60, -(2**60)]
+    assert texts(pd.Series(big), exact=True) == [str(2**53), None, None, None]
+    assert texts(pd.Series([*map(float, big), None]), exact=True)[1:] == [None] * 4
+    assert texts(pd.Series([str(2**60)]), exact=True) == [str(2**60)]
+
+
+def test_a_pandas_column_is_text_in_public_whatever_its_type():
+    schema = Schema((Column(name="n", kind=Kind.INTEGER, bounds=(0, 9), null=True),))
+    for cells in ([1, 2], [1.0, None], [1, "x"], [True, None]):
+        table = PrivateTable(pd.DataFrame({"n": cells}), schema)
+        assert table.storage == {"n": Storage.TEXT}
+
+
+def test_types_of_a_frame_are_kept_for_internal_use():
+    frame = pd.DataFrame({"n": [1, 2], "x": [0.5, None], "t": ["a", None]})
+    assert [str(kind) for kind in typed_table(frame).schema.types] == [
+        *("int64", "double", "large_string")
+    ]
