@@ -205,6 +205,29 @@ def readable(array: pa.Array) -> pa.Array:
     return valid_text(plain_array(array))
 
 
+DICTIONARY = pa.dictionary(pa.int32(), pa.large_string())
+"""Text of which each value is held once."""
+
+
+def readable_dictionary(array: pa.Array) -> pa.Array:
+    """Text as a dictionary, with null in place of text that is not UTF-8."""
+    if not pa.types.is_dictionary(array.type):
+        return readable(array).cast(pa.large_string()).dictionary_encode()
+    values = readable(array.dictionary).cast(pa.large_string())
+    places = array.indices.cast(pa.int32())
+    if values.null_count:
+        # A null belongs among the places, where every engine looks for it.
+        lost = pc.is_null(values).take(places)
+        places = pc.if_else(pc.fill_null(lost, fill_value=True), None, places)
+        values = pc.fill_null(values, "")
+    return pa.DictionaryArray.from_arrays(places, values)
+
+
+def is_text(kind: pa.DataType) -> bool:
+    """Whether the type is a plain one of text."""
+    return bool(pa.types.is_string(kind) or pa.types.is_large_string(kind))
+
+
 def common_type(kinds: Sequence[pa.DataType]) -> pa.DataType | None:
     """The plain type for the same column of several files; None where there is no such type.
 
@@ -218,7 +241,7 @@ def common_type(kinds: Sequence[pa.DataType]) -> pa.DataType | None:
         return pa.int64()
     if all(_is_number(kind) for kind in plain):
         return pa.float64()
-    if all(pa.types.is_string(kind) or pa.types.is_large_string(kind) for kind in plain):
+    if all(map(is_text, plain)):
         return pa.large_string()
     return None
 
@@ -248,7 +271,7 @@ def _within_calendar(array: pa.Array) -> pa.Array:
 
 def valid_text(column: pa.Array) -> pa.Array:
     """The column, with null in place of text that is not UTF-8."""
-    if not (pa.types.is_string(column.type) or pa.types.is_large_string(column.type)):
+    if not is_text(column.type):
         return column
     with contextlib.suppress(pa.ArrowInvalid):
         column.validate(full=True)

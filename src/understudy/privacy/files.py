@@ -10,7 +10,13 @@ from pathlib import Path
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from understudy.encode.arrow_ops import common_type, readable
+from understudy.encode.arrow_ops import (
+    DICTIONARY,
+    common_type,
+    is_text,
+    readable,
+    readable_dictionary,
+)
 from understudy.errors import SourceError
 from understudy.privacy.csv_records import (
     LONGEST_HEADER,
@@ -29,7 +35,7 @@ from understudy.privacy.engine import (
     internal_names,
 )
 
-_ROWS_PER_BATCH = 2**16
+_ROWS_PER_BATCH = 2**17
 _WIDE_MARKS = (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE, codecs.BOM_UTF32_BE)
 """How UTF-16 and UTF-32 begin; little-endian UTF-32 begins as UTF-16 does."""
 _ONE_BYTE = (
@@ -205,16 +211,24 @@ def _open_parquet(files: list[Path]) -> OpenedRows:
 def _parquet_batches(
     files: Sequence[Path], names: Sequence[str], schema: pa.Schema
 ) -> pa.RecordBatchReader:
-    """All rows, in plain types, with null in place of text that is not UTF-8."""
+    """All rows, in plain types, with null in place of text that is not UTF-8.
+
+    Text stays a dictionary, as it is stored: then each value is looked at once.
+    """
+    kinds = [DICTIONARY if is_text(kind) else kind for kind in schema.types]
+    encoded = pa.schema(list(zip(schema.names, kinds, strict=True)))
+    texts = [name for name, kind in zip(names, kinds, strict=True) if kind is DICTIONARY]
 
     def batches() -> Iterator[pa.RecordBatch]:
         for path in files:
-            with pq.ParquetFile(path) as file:
+            with pq.ParquetFile(path, read_dictionary=texts) as file:
                 for batch in file.iter_batches(_ROWS_PER_BATCH, columns=list(names)):
                     columns = [
-                        readable(batch.column(name)).cast(field.type, safe=False)
-                        for name, field in zip(names, schema, strict=True)
+                        readable_dictionary(batch.column(name))
+                        if kind is DICTIONARY
+                        else readable(batch.column(name)).cast(kind, safe=False)
+                        for name, kind in zip(names, kinds, strict=True)
                     ]
-                    yield pa.record_batch(columns, schema=schema)
+                    yield pa.record_batch(columns, schema=encoded)
 
-    return pa.RecordBatchReader.from_batches(schema, batches())
+    return pa.RecordBatchReader.from_batches(encoded, batches())
