@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from understudy.domain import Clique, Domain
 from understudy.errors import BadInput, ModelTooLarge
 from understudy.model.checks import checked_total
+from understudy.model.cliques import with_single_columns
 from understudy.model.factor import Factor, Table, product
 from understudy.model.junction_tree import JunctionTree
 from understudy.model.marginals import Beliefs, Inference
@@ -38,6 +39,11 @@ class GraphicalModel:
     """Whether draws are rounded within groups of equal rows, or scatter freely."""
 
     kind = "graphical"
+
+    @property
+    def cliques(self) -> tuple[Clique, ...]:
+        """Return the cliques of the factors, and one for each column without a factor."""
+        return with_single_columns(self.domain, (factor.clique for factor in self.factors))
 
     @cached_property
     def tree(self) -> JunctionTree:
