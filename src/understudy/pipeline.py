@@ -22,7 +22,7 @@ from understudy.protection import CURVE, PROTECTION, rows_of
 from understudy.release import Release
 from understudy.schema import Schema
 from understudy.select.risk import RiskWeights
-from understudy.synthetic_rows import MOST_ROWS, DrawnRows, StoredRows
+from understudy.synthetic_rows import MOST_ROWS, MOST_SAVED, DrawnRows, StoredRows
 from understudy.twostage.rows_alone import RowsAlone
 
 USUAL_DELTA = 1e-9
@@ -35,7 +35,7 @@ _REVEALS = (
     "with mode=dp, or any other method), or allow a release that is not: --allow-non-private."
 )
 
-MOST_ASKED = 10**8
+MOST_ASKED = MOST_SAVED
 """More rows than this fit no machine's memory; `Release.sample` draws more in parts."""
 
 Teller = Callable[[str], None]

@@ -582,13 +582,23 @@ def test_the_folder_one_stands_in_is_refused_before_any_work_or_will_do(tmp_path
     assert bool(read_ledger(file).releases) == (result.exit_code == 0)
 
 
-def test_formulas_are_disarmed_where_asked(rows_csv, schema_toml):
+def test_formulas_of_data_subjects_do_not_reach_the_csv_file_by_default(rows_csv, schema_toml):
     given = ("--schema", schema_toml, "--epsilon", "5")
-    assert synthesize(*given, "--out", "plain").exit_code == 0
-    assert synthesize(*given, "--out", "safe", "--formula-safe").exit_code == 0
-    assert '"=Kiel"' in Path("plain/synthetic.csv").read_text()
-    assert '"=Kiel"' not in Path("safe/synthetic.csv").read_text()
-    assert "'=Kiel" in Path("safe/synthetic.csv").read_text()
+    assert synthesize(*given, "--out", "safe").exit_code == 0
+    assert synthesize(*given, "--out", "same", "--formula-safe").exit_code == 0
+    assert synthesize(*given, "--out", "raw", "--raw-text").exit_code == 0
+    for folder in ("safe", "same"):
+        assert '"=Kiel"' not in Path(folder, "synthetic.csv").read_text()
+        assert "'=Kiel" in Path(folder, "synthetic.csv").read_text()
+    assert '"=Kiel"' in Path("raw/synthetic.csv").read_text()
+
+
+def test_raw_and_formula_safe_text_contradict_each_other(rows_csv, schema_toml):
+    given = ("--schema", schema_toml, "--epsilon", "5", "--out", "both")
+    result = synthesize(*given, "--formula-safe", "--raw-text")
+    assert result.exit_code == 2
+    assert "not both" in result.stderr
+    assert not Path("both").exists()
 
 
 def keys(folder):

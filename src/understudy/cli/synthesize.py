@@ -19,6 +19,7 @@ from understudy.cli.options import (
     parameters_given,
     read_key,
 )
+from understudy.errors import BadInput
 
 EXAMPLES = """
   understudy synthesize patients.csv --target readmitted --epsilon 1 --out release
@@ -75,8 +76,17 @@ def synthesize(  # noqa: PLR0913 - one per option
     file_format: Annotated[
         str, typer.Option("--format", metavar="F", help="csv or parquet.")
     ] = "csv",
+    raw_text: Annotated[
+        bool,
+        typer.Option(
+            "--raw-text", help="Write CSV text as it is, even if a spreadsheet would run it."
+        ),
+    ] = False,
     formula_safe: Annotated[
-        bool, typer.Option("--formula-safe", help="No text that spreadsheets run as a formula.")
+        bool,
+        typer.Option(
+            "--formula-safe", help="The default: an apostrophe before text like a formula."
+        ),
     ] = False,
     unit: Annotated[
         str, typer.Option(metavar="U", help="record, replace, or person:ID:3.")
@@ -109,6 +119,9 @@ def synthesize(  # noqa: PLR0913 - one per option
     from understudy.release_page import release_page, show
     from understudy.table_files import check_format
 
+    if raw_text and formula_safe:
+        msg = "Give --raw-text or --formula-safe, not both. Formula-safe text is the default."
+        raise BadInput(msg)
     folder = out or _usual_folder(data)
     check_free(folder)
     check_format(file_format)
@@ -140,7 +153,7 @@ def synthesize(  # noqa: PLR0913 - one per option
             tell=tell,
         )
         tell(f"Drawing and writing {release.rows.count:,} rows")
-        release.save(folder, format=file_format, formula_safe=formula_safe, key=key)
+        release.save(folder, format=file_format, raw_text=raw_text, key=key)
     page = release_page(release, folder)
     if as_json:
         typer.echo(json.dumps(page, indent=2))
