@@ -60,6 +60,7 @@ def synthesize(  # noqa: PLR0913 - each is a choice of its own, by name
     unit: Unit | str | None = None,
     strict: bool = False,
     ledger: str | Path | None = None,
+    table_id: str | None = None,
     allow_non_private: bool = False,
     discovery_share: float | None = None,
     text_encoding: str = "utf-8",
@@ -89,6 +90,8 @@ def synthesize(  # noqa: PLR0913 - each is a choice of its own, by name
         unit: Whose privacy is protected: record, replace, or person:ID:3.
         strict: Refuse, where facts would have to be found out.
         ledger: A ledger file: one total for all releases of a table.
+        table_id: The label of the table that the ledger file is bound to, if it is bound to one.
+            It is public and stands in the certificate.
         allow_non_private: Go on even where no promise is left; the certificate says so.
         discovery_share: How much of the budget finding out may take, where all is open: a third,
             or an eighth where somebody is to lose less.
@@ -127,6 +130,7 @@ def synthesize(  # noqa: PLR0913 - each is a choice of its own, by name
         chosen.budget,
         unit=chosen.unit,
         file=None if ledger is None else Path(ledger),
+        table_id=table_id,
         source=source,
         allow_non_private=allow_non_private,
         text_encoding=text_encoding,

@@ -32,6 +32,7 @@ EXAMPLES = """
   understudy synthesize patients.csv --epsilon 1 --method aim --param degree=3
   understudy synthesize visits.parquet --epsilon 1 --unit person:patient_id:3
   understudy synthesize patients.csv --epsilon 0.5 --ledger table.ledger
+  understudy synthesize patients.csv --epsilon 0.5 --ledger table.ledger --table-id patients-2026
 """
 
 
@@ -95,6 +96,10 @@ def synthesize(  # noqa: PLR0913 - one per option
         Path | None,
         typer.Option(metavar="FILE", help="The table's ledger: one total for all releases."),
     ] = None,
+    table_id: Annotated[
+        str | None,
+        typer.Option(metavar="LABEL", help="The table that the ledger is bound to, if it is."),
+    ] = None,
     sign: Annotated[
         Path | None, typer.Option(metavar="FILE", help="Your private Ed25519 key (PEM).")
     ] = None,
@@ -147,6 +152,7 @@ def synthesize(  # noqa: PLR0913 - one per option
             unit=unit,
             strict=strict,
             ledger=ledger,
+            table_id=table_id,
             allow_non_private=allow_non_private,
             discovery_share=discovery_share,
             text_encoding=text_encoding,
