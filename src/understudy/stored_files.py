@@ -18,6 +18,7 @@ from pyarrow import csv
 
 from understudy.errors import ReleaseTooLarge
 from understudy.formula_text import formula_safe_name, old_original, old_safe_name, original
+from understudy.parquet_footer import row_groups
 from understudy.schema import Schema
 from understudy.synthetic_rows import MOST_SAVED
 from understudy.table_files import arrow_types
@@ -28,8 +29,11 @@ FORMULA_SAFE, RAW = "formula-safe", "raw"
 
 _USUAL_BYTES, _FOLD, _MOST_BYTES = 2**29, 500, 2**33
 """Rows may need that many bytes in memory, more for a large file, but never above the last."""
-_CODECS = {"SNAPPY", "UNCOMPRESSED"}
-"""What Parquet files of a release are compressed with. Neither inflates more than about 30-fold."""
+_CODECS = {0, 1}
+"""What Parquet files of a release are compressed with: not at all, or by Snappy.
+
+Snappy inflates about 30-fold at most.
+"""
 _MOST_GROUPS = 10_000
 _BATCH_ROWS, _BATCH_CELLS = 2**16, 2**22
 _MISMATCH = "The file is not one that a release of this schema is written to."
@@ -140,42 +144,35 @@ class _Parquet:
         # Loaded here, for most releases are text.
         import pyarrow.parquet as pq  # noqa: PLC0415
 
+        self._check_footer()
         # Text comes as places in a dictionary, so that no long value is repeated for each row.
-        with pq.ParquetFile(self._path, read_dictionary=[*self._labels]) as file:
-            self._check(file)
+        text = [*self._labels]
+        usual = pa.BufferOutputStream()
+        pq.ParquetWriter(usual, self._types).close()
+        expected = pq.ParquetFile(pa.BufferReader(usual.getvalue()), read_dictionary=text)
+        with pq.ParquetFile(self._path, read_dictionary=text) as file:
+            if not file.schema_arrow.equals(expected.schema_arrow):
+                raise ValueError(_MISMATCH)
             batches = list(self._counted(file))
         # Text is spelled out, now that all of it is known to fit. Parquet knows no whole seconds.
         plain = [pa.Table.from_batches([batch]).cast(self._types) for batch in batches]
         return pa.concat_tables([self._types.empty_table(), *plain])
 
-    def _check(self, file: Any) -> None:  # noqa: ANN401 - pyarrow ships no types
+    def _check_footer(self) -> None:
         """Refuse a file by what its footer says, before anything is decoded."""
-        import pyarrow.parquet as pq  # noqa: PLC0415 - as above
-
-        usual = pa.BufferOutputStream()
-        pq.ParquetWriter(usual, self._types).close()
-        expected = pq.ParquetFile(
-            pa.BufferReader(usual.getvalue()), read_dictionary=[*self._labels]
-        )
-        footer = file.metadata
-        if not file.schema_arrow.equals(expected.schema_arrow):
+        groups = row_groups(self._path)
+        chunks = [chunk for group in groups for chunk in group.chunks]
+        if (
+            len(groups) > _MOST_GROUPS
+            or any(group.rows < 0 for group in groups)
+            or any(len(group.chunks) != len(self._types) for group in groups)
+            or any(chunk.codec not in _CODECS or chunk.stored < 0 for chunk in chunks)
+            # Chunks that share bytes would be decoded again and again.
+            or sum(chunk.stored for chunk in chunks) > self._path.stat().st_size
+        ):
             raise ValueError(_MISMATCH)
-        if footer.num_row_groups > _MOST_GROUPS:
-            raise ValueError(_MISMATCH)
-        groups = [footer.row_group(place) for place in range(footer.num_row_groups)]
-        if any(group.num_rows < 0 for group in groups):
-            raise ValueError(_MISMATCH)
-        rows = sum(group.num_rows for group in groups)
+        rows = sum(group.rows for group in groups)
         self._allow(rows, rows * self._row_bytes)
-        stored = 0
-        for group in groups:
-            for chunk in map(group.column, range(group.num_columns)):
-                if chunk.compression not in _CODECS or chunk.total_compressed_size < 0:
-                    raise ValueError(_MISMATCH)
-                stored += chunk.total_compressed_size
-        # Chunks that share bytes would be decoded again and again.
-        if stored > self._path.stat().st_size:
-            raise ValueError(_MISMATCH)
 
     def _counted(self, file: Any) -> Iterator[pa.RecordBatch]:  # noqa: ANN401 - as above
         """Yield the rows in batches, as long as they stay within the limit."""

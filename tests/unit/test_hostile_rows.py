@@ -14,12 +14,15 @@ from understudy.encode import Encoding
 from understudy.errors import BadInput, ReleaseTooLarge
 from understudy.model.graphical import GraphicalModel
 from understudy.model.product import ProductModel
+from understudy.parquet_footer import row_groups
 from understudy.privacy.budget import Budget
 from understudy.privacy.facts import spelled_out
 from understudy.privacy.folder import publish
 from understudy.privacy.ledger import Ledger
+from understudy.privacy.spelling import DEFECTS
 from understudy.release import Release, load
 from understudy.schema import Schema
+from understudy.stored_files import read_rows
 from understudy.synthetic_rows import DrawnRows
 
 LONG = "long " * 200 + "label"
@@ -240,3 +243,79 @@ def test_a_release_of_many_rows_is_loaded(release, tmp_path, kind):
     large = replace(release, rows=DrawnRows.of(release.model, SCHEMA, 300_000, seed=1))
     folder = large.save(tmp_path / "out", format=kind)
     assert load(folder).table.equals(large.table)
+
+
+# --- the footer of a Parquet file -----------------------------------------------------------------
+
+
+def small(**options):
+    table = pa.table({"town": ["short", None, LONG] * 40, "age": [1, 2, 3] * 40})
+    sink = pa.BufferOutputStream()
+    pq.write_table(table, sink, row_group_size=50, write_statistics=False, **options)
+    return sink.getvalue().to_pybytes()
+
+
+@pytest.mark.parametrize(
+    ("codec", "number"), [("none", 0), ("snappy", 1), ("gzip", 2), ("zstd", 6)]
+)
+def test_the_footer_is_read_as_arrow_reads_it(tmp_path, codec, number):
+    path = tmp_path / "rows.parquet"
+    path.write_bytes(small(compression=codec))
+    footer = pq.read_metadata(path)
+    expected = [
+        (
+            footer.row_group(place).num_rows,
+            [
+                (number, footer.row_group(place).column(column).total_compressed_size)
+                for column in range(2)
+            ],
+        )
+        for place in range(3)
+    ]
+    found = [
+        (group.rows, [(chunk.codec, chunk.stored) for chunk in group.chunks])
+        for group in row_groups(path)
+    ]
+    assert found == expected
+
+
+def test_no_changed_byte_of_a_footer_ends_the_process_or_raises_anything_odd(tmp_path):
+    # Arrow itself aborts the process where it is asked for a compression that does not exist.
+    content = small()
+    size = int.from_bytes(content[-8:-4], "little") + 8
+    path = tmp_path / "synthetic.parquet"
+    outcomes = {"read": 0, "refused": 0}
+    for place in range(len(content) - size, len(content)):
+        for change in (1, 0x4E, 0xFF) if place % 2 else (0x10, 0x80):
+            changed = bytearray(content)
+            changed[place] ^= change
+            path.write_bytes(changed)
+            try:
+                read_rows(tmp_path, {path.name: ""}, SCHEMA, text="raw")
+                outcomes["read"] += 1
+            except (*DEFECTS, OSError, pa.ArrowException):
+                outcomes["refused"] += 1
+    assert min(outcomes.values()) > 100
+
+
+@pytest.mark.parametrize(
+    "footer",
+    [
+        b"",
+        b"\xff" * 40,
+        b"\x1c" * 1000,  # structs in structs
+        b"\x19" + b"\xf9\xff\xff\xff\xff\x0f" * 50,  # lists of endless length
+        b"\x15\x02" * 2 + b"\x00",  # no row groups
+        b"\x49\x0c\x09\x0c\x00",  # row groups twice
+        b"\x18\xff\xff\xff\xff\x07ab",
+    ],
+)
+def test_a_footer_that_nobody_wrote_is_refused(tmp_path, footer):
+    path = tmp_path / "rows.parquet"
+    path.write_bytes(b"PAR1" + footer + len(footer).to_bytes(4, "little") + b"PAR1")
+    with pytest.raises(ValueError, match="no footer that can be read"):
+        row_groups(path)
+    for content in (b"", b"PAR1", b"PAR1" + footer, b"\xff" * 4 + b"PAR1"):
+        path.write_bytes(content)
+        with pytest.raises(ValueError, match="no footer that can be read"):
+            row_groups(path)
