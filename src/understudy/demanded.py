@@ -3,10 +3,11 @@
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from understudy.domain import Clique
 from understudy.errors import BadInput, CheckFailed, listed
 from understudy.knowledge import Independence
 from understudy.mechanisms.api import Model
-from understudy.model.information import cliques_of
+from understudy.model.cliques import cliques_of
 from understudy.model.labelled import LabelledModel
 from understudy.schema import Schema
 from understudy.select.label_inputs import keeps
@@ -61,8 +62,27 @@ def costs(allowed: Separation, schema: Schema) -> tuple[str, ...]:
 
 
 def check_kept(allowed: Separation, model: Model) -> None:
-    """Refuse a model in which an independence does not hold: a fault of its method."""
-    if not _kept(allowed, model):
+    """Refuse a model unless every constraint is known to hold in it.
+
+    Raises:
+        CheckFailed: The cliques of the model violate a constraint, or are unknown.
+    """
+    if not allowed:
+        return
+    tied = _tied(model)
+    if tied is None:
+        names = ", ".join(str(one) for one in allowed.independences)
+        msg = (
+            f"The constraints ({names}) cannot be checked, and nothing is released: the model "
+            f"{type(model).__name__} does not state its cliques. Use a built-in mechanism, or "
+            "define `cliques` and `measurements` on the class of the model itself."
+        )
+        raise CheckFailed(msg)
+    if isinstance(model, LabelledModel):
+        holds = keeps(allowed, tied, model.target, model.inputs)
+    else:
+        holds = allowed(tied)
+    if not holds:
         msg = (
             "The method measured columns together that a stated independence keeps apart. That is "
             "a fault of the method, and nothing is released; please report it."
@@ -70,9 +90,14 @@ def check_kept(allowed: Separation, model: Model) -> None:
         raise CheckFailed(msg)
 
 
-def _kept(allowed: Separation, model: Model) -> bool:
-    if isinstance(model, LabelledModel):
-        features = model.features
-        tied = [*cliques_of(features), *(one.clique for one in features.measurements)]
-        return keeps(allowed, tied, model.target, model.inputs)
-    return allowed([one.clique for one in model.measurements]) and allowed(cliques_of(model))
+def _tied(model: Model) -> list[Clique] | None:
+    """Return the columns that a model or its measurements combine; None if that is unknown."""
+    cliques, measurements = cliques_of(model), getattr(model, "measurements", None)
+    if cliques is None or measurements is None:
+        return None
+    if isinstance(model, LabelledModel):  # `keeps` adds the inputs of its labels
+        cliques = cliques_of(model.features) or ()
+        measurements = getattr(model.features, "measurements", None)
+        if measurements is None or any(one.clique != (model.target,) for one in model.counted):
+            return None
+    return [*cliques, *(one.clique for one in measurements)]

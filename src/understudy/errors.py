@@ -7,7 +7,8 @@
     │   ├── UnknownColumn        a name that the table does not have
     │   ├── NoiseTooLarge        noise that no number here can hold
     │   ├── MarginalTooLarge     one requested marginal has more cells than the limit
-    │   └── ModelTooLarge        marginals that together need more memory than the limit
+    │   ├── ModelTooLarge        marginals that together need more memory than the limit
+    │   └── ReleaseTooLarge      a release folder that needs more memory to load than the limit
     ├── CheckFailed              something is not as it was written down; exit code 1
     └── PrivacyRefused           the promise would not hold; exit code 3
         ├── BudgetSpent          the request costs more than is left
@@ -101,6 +102,10 @@ coarser bins or shorter category lists for: a, b, c.
             f"({names}), which {tied} tie together. Ask for fewer of them, raise the limit, or "
             f"declare coarser bins or shorter category lists for: {names}."
         )
+
+
+class ReleaseTooLarge(BadInput):
+    """A release folder that needs more memory to load than the limit."""
 
 
 class CheckFailed(UnderstudyError):  # noqa: N818 - as above

@@ -23,6 +23,7 @@ def ledger_page(record: LedgerRecord) -> dict[str, Any]:
         "delta": whole.delta,
         "made": record.made,
         "unit": record.unit,
+        "table_id": record.table_id,
         "lines": record.lines,
         "head": record.head,
         "spent": _share(record.spent, whole.rho),
@@ -47,6 +48,10 @@ def show(page: dict[str, Any]) -> None:
         f"Total for all releases: epsilon {page['epsilon']:g}, delta {page['delta']:g}; protects "
         f"{unit}. Checked line by line, {page['lines']} in all."
     )
+    if page["table_id"] is not None:
+        console.print(
+            f"Bound to the table {page['table_id']}: releases have to name it with --table-id."
+        )
     if page["releases"]:
         table = Table(
             "release", "began", "epsilon", "requests", "share", "state",

@@ -22,7 +22,7 @@ from understudy.protection import CURVE, PROTECTION, rows_of
 from understudy.release import Release
 from understudy.schema import Schema
 from understudy.select.risk import RiskWeights
-from understudy.synthetic_rows import MOST_ROWS, DrawnRows, StoredRows
+from understudy.synthetic_rows import MOST_ROWS, MOST_SAVED, DrawnRows, StoredRows
 from understudy.twostage.rows_alone import RowsAlone
 
 USUAL_DELTA = 1e-9
@@ -39,7 +39,7 @@ _REVEALS = (
     "with mode=dp, or any other method), or allow a release that is not: --allow-non-private."
 )
 
-MOST_ASKED = 10**8
+MOST_ASKED = MOST_SAVED
 """More rows than this fit no machine's memory; `Release.sample` draws more in parts."""
 
 Teller = Callable[[str], None]
@@ -64,6 +64,7 @@ def synthesize(  # noqa: PLR0913 - each is a choice of its own, by name
     unit: Unit | str | None = None,
     strict: bool = False,
     ledger: str | Path | None = None,
+    table_id: str | None = None,
     allow_non_private: bool = False,
     discovery_share: float | None = None,
     text_encoding: str = "utf-8",
@@ -94,6 +95,8 @@ def synthesize(  # noqa: PLR0913 - each is a choice of its own, by name
         unit: Whose privacy is protected: record, replace, or person:ID:3.
         strict: Refuse, where facts would have to be found out.
         ledger: A ledger file: one total for all releases of a table.
+        table_id: The label of the table that the ledger file is bound to, if it is bound to one.
+            It is public and stands in the certificate.
         allow_non_private: Go on even where no promise is left; the certificate says so.
         discovery_share: How much of the budget finding out may take, where all is open: a third,
             or an eighth where somebody is to lose less.
@@ -133,6 +136,7 @@ def synthesize(  # noqa: PLR0913 - each is a choice of its own, by name
         chosen.budget,
         unit=chosen.unit,
         file=None if ledger is None else Path(ledger),
+        table_id=table_id,
         source=source,
         allow_non_private=allow_non_private,
         text_encoding=text_encoding,

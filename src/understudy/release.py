@@ -4,6 +4,7 @@ Everything here is made from noisy answers and public facts, so all of it may be
 a release that is not private, whose certificate says so.
 """
 
+import contextlib
 import html
 import json
 from collections.abc import Iterator, Mapping
@@ -15,7 +16,7 @@ import numpy as np
 import pyarrow as pa
 
 from understudy.encode import Encoding
-from understudy.errors import BadInput, CheckFailed
+from understudy.errors import BadInput, CheckFailed, ReleaseTooLarge
 from understudy.mechanisms.api import Model
 from understudy.model.bayes_net import BayesNet
 from understudy.model.copula import CopulaModel
@@ -25,12 +26,13 @@ from understudy.model.merged import MergedModel
 from understudy.model.product import ProductModel
 from understudy.privacy.certificate import Certificate
 from understudy.privacy.facts import spelled_out
-from understudy.privacy.folder import Content, publish, read_certificate, verify
+from understudy.privacy.folder import CERTIFICATE, Content, publish, read_certificate, verify
 from understudy.privacy.spelling import DEFECTS, spelled_for_people
 from understudy.schema import Schema
 from understudy.schema_files import schema_from_toml
+from understudy.stored_files import CSV, FORMULA_SAFE, PARQUET, RAW, read_rows, too_large
 from understudy.synthetic_rows import DrawnRows, Rows, StoredRows
-from understudy.table_files import check_format, read_rows, write_rows
+from understudy.table_files import check_format, write_rows
 from understudy.twostage.rows_alone import RowsAlone
 
 MODEL = "model.json"
@@ -42,6 +44,10 @@ _MODELS = {
     kind.kind: kind
     for kind in (ProductModel, GraphicalModel, MergedModel, BayesNet, CopulaModel, LabelledModel)
 }
+_LARGEST = {CERTIFICATE: 2**26, MODEL: 2**30, COLUMNS: 2**30, CSV: 2**33, PARQUET: 2**33}
+"""How many bytes the files of a release may have, unless somebody allows more."""
+_MOST_COLUMNS, _MOST_BINS = 2**11, 2**20
+"""Of a release that is loaded; more bins only where its file lists as many numbers."""
 _SHOWN = 5
 _REPORTED = 50_000
 """So many rows are counted for the report."""
@@ -80,23 +86,31 @@ class Release:
         folder: str | Path,
         *,
         format: str = "csv",  # noqa: A002 - as the command line calls it
-        formula_safe: bool = False,
+        raw_text: bool = False,
+        formula_safe: bool | None = None,
         key: bytes | None = None,
     ) -> Path:
         """Write the release folder: whole, or not at all.
 
-        `formula_safe` puts an apostrophe before text that a spreadsheet would take for a formula.
-        A private Ed25519 key (PEM) signs the certificate.
+        Args:
+            folder: The folder to write; it must be new or empty.
+            format: csv or parquet.
+            raw_text: Write text to the CSV file as it is. By default, text that a spreadsheet
+                would run as a formula, such as "=cmd()", gets an apostrophe before it; plain
+                numbers such as "-1" do not. `load` removes the apostrophe again.
+            formula_safe: The opposite of `raw_text`, as in version 0.1.0. True is the default.
+            key: A private Ed25519 key (PEM), which signs the certificate.
         """
         folder = Path(folder)
         check_format(format)
+        raw = _raw_text(raw_text=raw_text, formula_safe=formula_safe)
 
         first: list[pa.Table] = []
         notes = list(self.notes)
 
         def write(sink: IO[bytes]) -> None:
             blocks = _first_kept(self.rows.blocks(), first)
-            write_rows(blocks, self.schema, format, sink, formula_safe=formula_safe)
+            write_rows(blocks, self.schema, format, sink, raw_text=raw)
 
         def report(sink: IO[bytes]) -> None:
             some = first[0] if first else self.rows.table.slice(0, _REPORTED)
@@ -105,7 +119,7 @@ class Release:
             sink.write(page)
 
         def model(sink: IO[bytes]) -> None:
-            sink.write(self._model_file(notes))
+            sink.write(self._model_file(notes, raw=raw or format != "csv"))
 
         # In this order: the page counts the rows, and what goes wrong with it is noted.
         files: dict[str, Content] = {
@@ -126,9 +140,10 @@ class Release:
     def _described(self) -> str:
         return COLUMNS if isinstance(self.model, RowsAlone) else MODEL
 
-    def _model_file(self, notes: list[str]) -> bytes:
+    def _model_file(self, notes: list[str], *, raw: bool) -> bytes:
         content = {
             "format": _FORMAT,
+            "text": RAW if raw else FORMULA_SAFE,
             "kind": self.model.kind,
             "schema": spelled_out(self.schema),
             "notes": notes,
@@ -181,6 +196,14 @@ class Release:
         )
 
 
+def _raw_text(*, raw_text: bool, formula_safe: bool | None) -> bool:
+    """Return whether text is written as it is; refuse two options that contradict each other."""
+    if raw_text and formula_safe:
+        msg = "Text cannot be both raw and formula-safe. Leave one of the two options out."
+        raise BadInput(msg)
+    return raw_text or formula_safe is False
+
+
 def _bare_page(certificate: Certificate, fault: str) -> bytes:
     page = (
         '<!doctype html>\n<html lang="en">\n<meta charset="utf-8">\n'
@@ -198,9 +221,21 @@ def _first_kept(blocks: Iterator[pa.Table], kept: list[pa.Table]) -> Iterator[pa
         yield block
 
 
-def load(folder: str | Path) -> Release:
-    """The release in a folder; refused if anything in it was changed."""
+def load(folder: str | Path, *, max_bytes: int | None = None) -> Release:
+    """Read the release in a folder.
+
+    Args:
+        folder: The release folder.
+        max_bytes: How many bytes each file, and the rows in memory, may take. The default suits
+            releases of up to 8 GiB in memory, and refuses a small file that stands for far more.
+
+    Raises:
+        CheckFailed: Something in the folder was changed since it was released.
+        ReleaseTooLarge: The folder needs more than `max_bytes`.
+        BadInput: The folder holds no release that this version can read.
+    """
     folder = Path(folder)
+    _check_sizes(folder, max_bytes)
     failed = [check for check in verify(folder) if not check.passed]
     if failed:
         what = "; ".join(
@@ -213,21 +248,48 @@ def load(folder: str | Path) -> Release:
     certificate = read_certificate(folder)
     try:
         alone = COLUMNS in certificate.files
-        content = json.loads((folder / (COLUMNS if alone else MODEL)).read_bytes())
+        described = (folder / (COLUMNS if alone else MODEL)).read_bytes()
+        content = json.loads(described)
         # A release spells its code lists out; a stranger's file may name any other one.
         schema = schema_from_toml(content["schema"], folder=None)
+        _check_codes(folder, schema, max(len(described), max_bytes or 0))
         notes = _notes(content["notes"])
-        rows = StoredRows(read_rows(folder, certificate.files, schema))
+        text = content.get("text")
+        found = read_rows(folder, certificate.files, schema, text=text, max_bytes=max_bytes)
+        rows = StoredRows(found)
         model = RowsAlone(schema, rows.table) if alone else _model(content)
         honest = content["format"] == _FORMAT and (content["kind"] == RowsAlone.kind) == alone
         if not honest or model.domain != Encoding(schema).domain:
             raise ValueError(MODEL)
         if alone and not certificate.not_private:  # such rows are made of real ones
             raise ValueError(COLUMNS)
+    except ReleaseTooLarge:
+        raise
     except (*DEFECTS, OSError, pa.ArrowException):
         msg = f"{folder} holds no release that this version can read."
         raise BadInput(msg) from None
     return Release(rows, certificate, schema, model, notes)
+
+
+def _check_sizes(folder: Path, max_bytes: int | None) -> None:
+    """Refuse files that are too large to be parsed, before any of them is read."""
+    for name, usual in _LARGEST.items():
+        limit = usual if max_bytes is None else max(usual, max_bytes)
+        with contextlib.suppress(OSError):
+            size = (folder / name).stat().st_size
+            if size > limit:
+                raise too_large(folder / name, size, limit)
+
+
+def _check_codes(folder: Path, schema: Schema, size: int) -> None:
+    """Refuse a schema with far more columns or bins than the file that holds it has bytes."""
+    bins = sum(column.bins or 0 for column in schema)
+    if len(schema) > _MOST_COLUMNS or bins > max(_MOST_BINS, size):
+        msg = (
+            f"{folder} describes {len(schema):,} columns with {bins:,} bins, and holds no counts "
+            f"of as many. Load up to {_MOST_COLUMNS:,} columns, and ask its sender for fewer bins."
+        )
+        raise ReleaseTooLarge(msg)
 
 
 def _notes(content: object) -> tuple[str, ...]:

@@ -17,6 +17,7 @@ is a table; what is left out is left open:
 """
 
 import json
+import re
 import stat
 import tomllib
 from collections.abc import Mapping
@@ -33,6 +34,14 @@ _FACTS = tuple(field.name for field in fields(Column) if field.name != "name")
 _Choice = TypeVar("_Choice", bound=StrEnum)
 _LONGEST = 2**26
 """Bytes in a file, such as a list of codes."""
+_MOST_PARTS = 16
+# A string that is never closed goes on to the end, so that no place is looked at twice.
+_STRING_OR_COMMENT = re.compile(
+    r'"""(?:[^\\]|\\.)*?(?:"{3,5}|\\?\Z)|"(?:[^"\\\n]|\\[^\n])*"?'
+    r"|'''.*?(?:'{3,5}|\Z)|'[^'\n]*'?|#[^\n]*",
+    re.DOTALL,
+)
+_KEY = re.compile(r"[\w-]+(?:[ \t]*\.[ \t]*[\w-]+)*")
 
 
 def read_schema(path: str | Path) -> Schema:
@@ -83,6 +92,9 @@ def _lists_the_same(column: Column, folder: Path) -> bool:
 
 def schema_from_toml(text: str, *, folder: Path | None = Path()) -> Schema:
     """The schema in a TOML text; code list files are looked up in `folder`, or refused."""
+    if _has_long_key(text):
+        msg = f"The schema has a key of more than {_MOST_PARTS} parts between dots; quote the name."
+        raise SchemaError(msg)
     try:
         content = tomllib.loads(text)
     except ValueError as error:  # also numbers that are too long to be read
@@ -100,6 +112,12 @@ def schema_from_toml(text: str, *, folder: Path | None = Path()) -> Schema:
         rows_bound=_expect(rows.get("bound"), int, "[rows]", "bound"),
         rows_source=_choice(Source, rows.get("source", Source.DECLARED), "[rows]", "source"),
     )
+
+
+def _has_long_key(text: str) -> bool:
+    """Whether a key has many parts: the time that `tomllib` takes grows with their square."""
+    bare = _STRING_OR_COMMENT.sub(lambda found: "" if found[0][0] == "#" else "s", text)
+    return any(key.count(".") > _MOST_PARTS for key in _KEY.findall(bare))
 
 
 def schema_to_toml(schema: Schema) -> str:

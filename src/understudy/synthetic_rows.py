@@ -15,6 +15,8 @@ from understudy.schema import Schema
 
 MOST_ROWS = 10**6
 """No more rows than this are drawn unless somebody asks: noise may make a total absurd."""
+MOST_SAVED = 10**8
+"""No release is saved with more rows: they fit no machine's memory."""
 ROWS_PER_BLOCK = 2**18
 """So many rows are drawn, decoded and written at a time."""
 

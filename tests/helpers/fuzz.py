@@ -328,7 +328,7 @@ def case(seed: int) -> Case:
         shaken=bool(rng.random() < 0.15),
         save={
             "format": _mostly(rng, "csv", ("parquet",), 0.6),
-            "formula_safe": bool(rng.random() < 0.2),
+            "raw_text": bool(rng.random() < 0.2),
         },
     )
 

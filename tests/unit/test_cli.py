@@ -582,13 +582,23 @@ def test_the_folder_one_stands_in_is_refused_before_any_work_or_will_do(tmp_path
     assert bool(read_ledger(file).releases) == (result.exit_code == 0)
 
 
-def test_formulas_are_disarmed_where_asked(rows_csv, schema_toml):
+def test_formulas_of_data_subjects_do_not_reach_the_csv_file_by_default(rows_csv, schema_toml):
     given = ("--schema", schema_toml, "--epsilon", "5")
-    assert synthesize(*given, "--out", "plain").exit_code == 0
-    assert synthesize(*given, "--out", "safe", "--formula-safe").exit_code == 0
-    assert '"=Kiel"' in Path("plain/synthetic.csv").read_text()
-    assert '"=Kiel"' not in Path("safe/synthetic.csv").read_text()
-    assert "'=Kiel" in Path("safe/synthetic.csv").read_text()
+    assert synthesize(*given, "--out", "safe").exit_code == 0
+    assert synthesize(*given, "--out", "same", "--formula-safe").exit_code == 0
+    assert synthesize(*given, "--out", "raw", "--raw-text").exit_code == 0
+    for folder in ("safe", "same"):
+        assert '"=Kiel"' not in Path(folder, "synthetic.csv").read_text()
+        assert "'=Kiel" in Path(folder, "synthetic.csv").read_text()
+    assert '"=Kiel"' in Path("raw/synthetic.csv").read_text()
+
+
+def test_raw_and_formula_safe_text_contradict_each_other(rows_csv, schema_toml):
+    given = ("--schema", schema_toml, "--epsilon", "5", "--out", "both")
+    result = synthesize(*given, "--formula-safe", "--raw-text")
+    assert result.exit_code == 2
+    assert "not both" in result.stderr
+    assert not Path("both").exists()
 
 
 def keys(folder):
@@ -888,6 +898,46 @@ def test_a_budget_is_made_and_shown_by_release(tmp_path):
     spend(file, demo_table(100), epsilon=page["next_release"]["epsilon"])
     page = json.loads(run("budget", str(file), "--json").stdout)
     assert 0 < page["left"] < 0.02
+
+
+def test_a_ledger_that_is_bound_to_a_table_is_spent_for_that_table_alone(rows_csv, schema_toml):
+    made = run(
+        *("budget", "table.ledger", "--create", "--epsilon", "4", "--delta", "1e-8"),
+        *("--table-id", "patients-2026"),
+    )
+    assert made.exit_code == 0, made.stderr
+    assert "Bound to the table patients-2026" in made.stdout
+    assert json.loads(run("budget", "table.ledger", "--json").stdout)["table_id"] == "patients-2026"
+    given = ("--schema", schema_toml, "--epsilon", "1", "--ledger", "table.ledger")
+    for label in ((), ("--table-id", "clients-2026")):
+        refused = synthesize(*given, *label, "--out", "refused")
+        assert refused.exit_code == 3
+        assert "bound to the table 'patients-2026'" in refused.stderr
+        assert not Path("refused").exists()
+    assert read_ledger(Path("table.ledger")).releases == []
+    done = synthesize(*given, "--table-id", "patients-2026", "--out", "out")
+    assert done.exit_code == 0, done.stderr
+    certificate = json.loads(Path("out/certificate.json").read_bytes())
+    assert certificate["public"]["table_id"]["value"] == "patients-2026"
+    assert run("verify", "out", "--ledger", "table.ledger").exit_code == 0
+    assert "patients-2026" in Path("out/report.html").read_text()
+    assert [one.ended for one in read_ledger(Path("table.ledger")).releases] == [True]
+
+
+def test_a_table_id_that_nothing_checks_is_bad_input(rows_csv, schema_toml):
+    given = ("--schema", schema_toml, "--epsilon", "1", "--out", "out", "--table-id", "patients")
+    alone = synthesize(*given)
+    assert alone.exit_code == 2
+    assert "checked by a ledger file" in alone.stderr
+    run("budget", "table.ledger", "--create", "--epsilon", "4", "--delta", "1e-8")
+    assert "Bound" not in run("budget", "table.ledger").stdout
+    unbound = synthesize(*given, "--ledger", "table.ledger")
+    assert unbound.exit_code == 2
+    assert "not bound to a table" in unbound.stderr
+    assert read_ledger(Path("table.ledger")).releases == []
+    late = run("budget", "table.ledger", "--table-id", "patients")
+    assert late.exit_code == 2
+    assert "once, with --create" in late.stderr
 
 
 def test_a_spent_budget_says_so(tmp_path):

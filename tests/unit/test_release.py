@@ -10,6 +10,7 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 import pyarrow as pa
+import pyarrow.compute as pc
 import pyarrow.parquet as pq
 import pytest
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
@@ -306,7 +307,7 @@ def test_a_schema_with_a_code_list_comes_back(tmp_path):
 
 
 def test_text_is_written_as_other_tools_read_it(release, tmp_path):
-    folder = release.save(tmp_path / "out")
+    folder = release.save(tmp_path / "out", raw_text=True)
     frame = pd.read_csv(folder / "synthetic.csv", keep_default_na=False, dtype=str)
     assert list(frame.columns) == release.table.column_names
     expected = [text or "" for text in release.table["odd"].to_pylist()]
@@ -370,34 +371,127 @@ def test_what_is_no_release_is_refused(release, certificate, tmp_path):
 
 # --- formulas -------------------------------------------------------------------------------------
 
+FORMULAS = ("=cmd()", "+1+1", "-1+1", "@SUM(A1)", "=1", "plain", "a=1", "'=1", "''=1", "'x", "-1")
+FORMULA_SCHEMA = Schema(
+    (
+        Column(name="=name", kind=Kind.CATEGORICAL, categories=FORMULAS, null=True),
+        Column(name="'=name", kind=Kind.CATEGORICAL, categories=("+5", "-1e5"), null=False),
+        Column(name="number", kind=Kind.INTEGER, bounds=(-5, -1), null=False),
+    )
+)
 
-def test_formulas_are_disarmed_where_asked(certificate, tmp_path):
-    texts = ("=1+1", "+1", "-1", "@x", "plain", "a=1", "'=1")
+
+def cells_of(folder):
+    types = dict.fromkeys(("=name", "'=name", "''=name"), pa.string())
+    options = csv.ConvertOptions(column_types=types, strings_can_be_null=True)
+    return csv.read_csv(folder / "synthetic.csv", convert_options=options)
+
+
+def test_no_formula_reaches_the_csv_file_unless_raw_text_is_asked_for(certificate, tmp_path):
+    release = of(FORMULA_SCHEMA, certificate)
+    safe = release.save(tmp_path / "safe")
+    assert cells_of(safe).column_names == ["'=name", "''=name", "number"]
+    assert set(cells_of(safe)["'=name"].to_pylist()) == {
+        *("'=cmd()", "'+1+1", "'-1+1", "'@SUM(A1)", "'=1", "plain", "a=1", "''=1", "'''=1", "'x"),
+        *("-1", None),
+    }
+    # Plain numbers stay as they are.
+    assert set(cells_of(safe)["''=name"].to_pylist()) == {"+5", "-1e5"}
+    assert set(cells_of(safe)["number"].to_pylist()) == {-5, -4, -3, -2, -1}
+    raw = release.save(tmp_path / "raw", raw_text=True)
+    assert cells_of(raw).column_names == release.table.column_names
+    assert set(cells_of(raw)["=name"].to_pylist()) == {*FORMULAS, None}
+    # Only the file is changed: the release itself is as it was, and read as it was.
+    for folder in (safe, raw, release.save(tmp_path / "parquet", format="parquet")):
+        assert all(check.passed for check in verify(folder))
+        assert load(folder).table.equals(release.table)
+    parquet = pq.read_table(tmp_path / "parquet/synthetic.parquet")
+    assert set(parquet["=name"].to_pylist()) == {*FORMULAS, None}
+
+
+def test_the_options_of_version_0_1_keep_their_meaning(certificate, tmp_path):
+    release = of(FORMULA_SCHEMA, certificate)
+    safe = release.save(tmp_path / "safe", formula_safe=True)
+    assert cells_of(safe).equals(cells_of(release.save(tmp_path / "default")))
+    raw = release.save(tmp_path / "raw", formula_safe=False)
+    assert set(cells_of(raw)["=name"].to_pylist()) == {*FORMULAS, None}
+    with pytest.raises(BadInput, match="both raw and formula-safe"):
+        release.save(tmp_path / "both", raw_text=True, formula_safe=True)
+    assert not (tmp_path / "both").exists()
+
+
+def as_version_0_1(release, folder, *, formula_safe):
+    """The folder that version 0.1.0 wrote: its file does not say how it spells text."""
+    table = release.table
+    if formula_safe:
+        start = r"^[=+\-@\t\r]"
+        columns = [
+            pc.replace_substring_regex(column, start, r"'\0")
+            if pa.types.is_string(column.type)
+            else column
+            for column in table.columns
+        ]
+        names = [re.sub(start, r"'\g<0>", name) for name in table.column_names]
+        table = pa.table(columns, names=names)
+    sink = pa.BufferOutputStream()
+    csv.write_csv(table, sink, csv.WriteOptions(quoting_style="needed"))
+    made = json.loads((release.save(folder.with_suffix(".new")) / "model.json").read_bytes())
+    del made["text"]
+    model = json.dumps(made, indent=2, ensure_ascii=False).encode() + b"\n"
+    files = {"synthetic.csv": sink.getvalue().to_pybytes(), "model.json": model}
+    folder_module.publish(folder, files, release.certificate)
+    return folder
+
+
+@pytest.mark.parametrize("formula_safe", [False, True])
+def test_releases_of_version_0_1_are_loaded(certificate, tmp_path, formula_safe):
     schema = Schema(
         (
-            Column(name="=name", kind=Kind.CATEGORICAL, categories=texts, null=True),
+            Column(name="=name", kind=Kind.CATEGORICAL, categories=FORMULAS[:7], null=True),
             Column(name="number", kind=Kind.INTEGER, bounds=(-5, -1), null=False),
         )
     )
-    release = of(schema, certificate)
-    plain = release.save(tmp_path / "plain")
-    safe = release.save(tmp_path / "safe", formula_safe=True)
-    as_text = csv.ConvertOptions(column_types={"=name": pa.string(), "'=name": pa.string()})
-    cells = {
-        folder: csv.read_csv(folder / "synthetic.csv", convert_options=as_text)
-        for folder in (plain, safe)
-    }
-    assert set(cells[plain]["=name"].to_pylist()) == {*texts, ""}
-    assert set(cells[safe]["'=name"].to_pylist()) == {
-        *("'=1+1", "'+1", "'-1", "'@x", "plain", "a=1", "'=1", "")
-    }
-    assert set(cells[safe]["number"].to_pylist()) == {-5, -4, -3, -2, -1}
-    for line in (safe / "synthetic.csv").read_text().splitlines():
-        assert not re.match(r'"?[=+@]', line)
-    assert all(check.passed for check in verify(safe))
-    # Only the file is changed: the release itself is as it was, and read as it was.
-    assert load(safe).table.equals(release.table)
-    assert release.data["=name"].dropna().str.startswith("=").any()
+    for made in (of(schema, certificate), of(SCHEMA, certificate)):
+        folder = tmp_path / f"old-{len(made.schema)}"
+        folder = as_version_0_1(made, folder, formula_safe=formula_safe)
+        assert load(folder).table.equals(made.table)
+
+
+def test_a_file_that_spells_text_otherwise_than_its_model_says_is_refused(certificate, tmp_path):
+    release = of(FORMULA_SCHEMA, certificate)
+    for place, spelled in enumerate(("raw", "escaped", 1, ["raw"], {})):
+        made = release.save(tmp_path / f"made{place}")
+        content = json.loads((made / "model.json").read_bytes()) | {"text": spelled}
+        files = {
+            "synthetic.csv": (made / "synthetic.csv").read_bytes(),
+            "model.json": json.dumps(content).encode(),
+        }
+        folder = tmp_path / f"other{place}"
+        folder_module.publish(folder, files, release.certificate)
+        with pytest.raises(BadInput, match="no release that this version can read"):
+            load(folder)
+
+
+ALPHABET = "=+-@\t\r\n'\"0159.eE aé,;\N{FULLWIDTH EQUALS SIGN}\N{FULLWIDTH PLUS SIGN}"
+LABELS = st.lists(
+    st.text(st.sampled_from(ALPHABET), min_size=1, max_size=5), min_size=1, max_size=8
+)
+
+
+@given(LABELS, LABELS, st.booleans())
+@settings(max_examples=60, deadline=None)
+def test_any_text_comes_back_as_it_was(certificate, tmp_path_factory, names, labels, raw):
+    named = [*dict.fromkeys(name.strip() for name in names if name.strip().isprintable())]
+    listed = [*dict.fromkeys(label for label in (one.strip() for one in labels) if label)]
+    schema = Schema(
+        tuple(
+            Column(name=name, kind=Kind.CATEGORICAL, categories=listed or ["x"], null=True)
+            for name in [name for name in named if name] or ["x"]
+        )
+    )
+    release = of(schema, certificate, rows=60)
+    folder = release.save(tmp_path_factory.mktemp("any") / "out", raw_text=raw)
+    assert load(folder).table.equals(release.table)
 
 
 # --- signing --------------------------------------------------------------------------------------

@@ -2,6 +2,7 @@
 
 import json
 import os
+import time
 from pathlib import Path
 
 import pytest
@@ -222,3 +223,44 @@ def test_other_json_is_refused():
     assert schema_from_json({"columns": {"a": {"sdtype": []}}})["a"].role is Role.DROP
     with pytest.raises(SchemaError, match="datetime_format must be str"):
         schema_from_json({"columns": {"a": {"sdtype": "datetime", "datetime_format": 3}}})
+
+
+# --- texts that take long to read -----------------------------------------------------------------
+
+_DOTS = "a." * 300_000 + "a = 1"
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        _DOTS,
+        '"a".' * 200_000 + "a = 1",
+        "[" + "a . " * 200_000 + "a]",
+        "columns = {" + _DOTS + "}",
+        'columns = {x = """ " """, ' + _DOTS + ', z = "q"}',
+        "columns = {x = ''' ' ''', " + _DOTS + ", z = 'q'}",
+        '# "\n' + _DOTS,
+    ],
+    ids=["bare", "quoted", "header", "inline", "behind quotes", "behind apostrophes", "comment"],
+)
+def test_a_key_of_endless_parts_is_refused_before_it_is_parsed(text):
+    begun = time.perf_counter()
+    with pytest.raises(SchemaError, match="more than 16 parts"):
+        schema_from_toml(text)
+    assert time.perf_counter() - begun < 2.0
+
+
+@pytest.mark.parametrize("text", ['x = "' + '\\"' * 500_000, '"' * 999_999, '"""' + "\\" * 500_001])
+def test_strings_that_never_end_are_refused_soon(text):
+    begun = time.perf_counter()
+    with pytest.raises(SchemaError):
+        schema_from_toml(text)
+    assert time.perf_counter() - begun < 5.0
+
+
+def test_dots_in_names_and_labels_are_no_parts_of_keys():
+    dots = "1." * 100 + "1"
+    schema = Schema(
+        (Column(name=dots, kind=Kind.CATEGORICAL, categories=(dots, f"'{dots}", f'"{dots}')),)
+    )
+    assert schema_from_toml(schema_to_toml(schema)) == schema

@@ -21,7 +21,10 @@ def evaluate(  # noqa: PLR0913 - one per option
         str, typer.Argument(metavar="REAL", help="The rows that the release was made from.")
     ],
     synthetic: Annotated[
-        str, typer.Argument(metavar="SYNTH", help="A release folder, or a file like REAL.")
+        str,
+        typer.Argument(
+            metavar="SYNTH", help="A release folder (not its synthetic.csv), or a file like REAL."
+        ),
     ],
     *,
     target: Annotated[

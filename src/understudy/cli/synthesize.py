@@ -20,6 +20,7 @@ from understudy.cli.options import (
     parameters_given,
     read_key,
 )
+from understudy.errors import BadInput
 
 EXAMPLES = """
   understudy synthesize patients.csv --target readmitted --epsilon 1 --out release
@@ -32,6 +33,7 @@ EXAMPLES = """
   understudy synthesize patients.csv --epsilon 1 --method aim --param degree=3
   understudy synthesize visits.parquet --epsilon 1 --unit person:patient_id:3
   understudy synthesize patients.csv --epsilon 0.5 --ledger table.ledger
+  understudy synthesize patients.csv --epsilon 0.5 --ledger table.ledger --table-id patients-2026
 """
 
 
@@ -76,8 +78,17 @@ def synthesize(  # noqa: PLR0913 - one per option
     file_format: Annotated[
         str, typer.Option("--format", metavar="F", help="csv or parquet.")
     ] = "csv",
+    raw_text: Annotated[
+        bool,
+        typer.Option(
+            "--raw-text", help="Write CSV text as it is, even if a spreadsheet would run it."
+        ),
+    ] = False,
     formula_safe: Annotated[
-        bool, typer.Option("--formula-safe", help="No text that spreadsheets run as a formula.")
+        bool,
+        typer.Option(
+            "--formula-safe", help="The default: an apostrophe before text like a formula."
+        ),
     ] = False,
     unit: Annotated[
         str, typer.Option(metavar="U", help="record, replace, or person:ID:3.")
@@ -85,6 +96,10 @@ def synthesize(  # noqa: PLR0913 - one per option
     ledger: Annotated[
         Path | None,
         typer.Option(metavar="FILE", help="The table's ledger: one total for all releases."),
+    ] = None,
+    table_id: Annotated[
+        str | None,
+        typer.Option(metavar="LABEL", help="The table that the ledger is bound to, if it is."),
     ] = None,
     sign: Annotated[
         Path | None, typer.Option(metavar="FILE", help="Your private Ed25519 key (PEM).")
@@ -111,6 +126,9 @@ def synthesize(  # noqa: PLR0913 - one per option
     from understudy.release_page import release_page, show
     from understudy.table_files import check_format
 
+    if raw_text and formula_safe:
+        msg = "Give --raw-text or --formula-safe, not both. Formula-safe text is the default."
+        raise BadInput(msg)
     folder = out or _usual_folder(data)
     check_free(folder)
     check_format(file_format)
@@ -136,6 +154,7 @@ def synthesize(  # noqa: PLR0913 - one per option
             unit=unit,
             strict=strict,
             ledger=ledger,
+            table_id=table_id,
             allow_non_private=allow_non_private,
             discovery_share=discovery_share,
             text_encoding=text_encoding,
@@ -143,7 +162,7 @@ def synthesize(  # noqa: PLR0913 - one per option
             tell=tell,
         )
         tell(f"Drawing and writing {release.rows.count:,} rows")
-        release.save(folder, format=file_format, formula_safe=formula_safe, key=key)
+        release.save(folder, format=file_format, raw_text=raw_text, key=key)
     page = release_page(release, folder)
     if as_json:
         typer.echo(json.dumps(page, indent=2))

@@ -8,7 +8,7 @@ from typing import Any, ClassVar, Protocol, runtime_checkable
 import numpy as np
 from numpy.typing import NDArray
 
-from understudy.domain import Domain
+from understudy.domain import Clique, Domain
 from understudy.knowledge import Allowed, anything
 from understudy.privacy.answers import Measurement
 from understudy.privacy.ledger import Ledger
@@ -29,6 +29,14 @@ class Model(Protocol):
     @property
     def measurements(self) -> tuple[Measurement, ...]:
         """What it was fitted to."""
+
+    @property
+    def cliques(self) -> tuple[Clique, ...] | None:
+        """The sets of columns that may depend on each other; together they hold every column.
+
+        Each class states its own; None means unknown. A model whose cliques are unknown is not
+        released under a conditional independence constraint.
+        """
 
     @property
     def total(self) -> float:

@@ -7,7 +7,7 @@ from typing import TypeAlias, cast
 from understudy.errors import BadInput, UnknownColumn, listed
 from understudy.knowledge import Allowed
 from understudy.mechanisms.api import Choosy, Mechanism
-from understudy.model.information import cliques_of
+from understudy.model.cliques import cliques_of
 from understudy.model.labelled import Features, LabelledModel
 from understudy.model.labels import ClassLabels, NumberLabels
 from understudy.model.product import ProductModel
@@ -91,7 +91,9 @@ def kept_by(
 ) -> tuple[list[str], list[str]]:
     """The columns that labels may go by, for all independences to hold; and the others."""
     others = [name for name in names if name != target]
-    cliques = [*cliques_of(features), *(one.clique for one in features.measurements)]
+    # Features of an unknown class may tie any columns to each other.
+    tied = cliques_of(features) or (features.domain.names,)
+    cliques = [*tied, *(one.clique for one in features.measurements)]
     kept = kept_inputs(allowed, cliques, target, others)
     return kept, [name for name in others if name not in kept]
 

@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 from understudy.domain import Clique, Domain
 from understudy.errors import BadInput
 from understudy.model.checks import checked_shares, checked_total
+from understudy.model.cliques import with_single_columns
 from understudy.model.counts import believable_total, combined, fitted
 from understudy.model.estimate import estimate, needed_bytes
 from understudy.model.marginals import axes_of, summed_onto
@@ -67,6 +68,12 @@ class BayesNet:
             shares = _conditional(joint.reshape(-1, domain.sizes[family.child]))
             steps.append(Step(family.parents, (family.child,), shares))
         return cls(domain, total, tuple(steps), tuple(measurements))
+
+    @property
+    def cliques(self) -> tuple[Clique, ...]:
+        """Return one clique per family: a column and its parents."""
+        families = ((*step.given, *step.new) for step in self.steps)
+        return with_single_columns(self.domain, families)
 
     def sample(self, rows: int, rng: np.random.Generator) -> dict[str, NDArray[np.unsignedinteger]]:
         """Codes of that many rows."""

@@ -7,8 +7,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from understudy.domain import Domain
+from understudy.domain import Clique, Domain
 from understudy.errors import BadInput
+from understudy.model.cliques import cliques_of
 from understudy.model.latin_hypercube import correlation_near, middles, places
 from understudy.model.product import ProductModel
 from understudy.privacy.answers import Measurement
@@ -47,7 +48,12 @@ class CopulaModel:
     @property
     def tied(self) -> bool:
         """Whether columns depend on each other."""
-        return bool(np.triu(self.correlation, 1).any())
+        return bool((self.correlation != np.diag(np.diag(self.correlation))).any())
+
+    @property
+    def cliques(self) -> tuple[Clique, ...] | None:
+        """Return one clique of all columns if any correlate, else one per column."""
+        return (self.domain.names,) if self.tied else cliques_of(self.columns)
 
     def sample(self, rows: int, rng: np.random.Generator) -> dict[str, NDArray[np.unsignedinteger]]:
         """Codes of that many rows: a Latin hypercube."""

@@ -11,14 +11,17 @@ from numpy.typing import NDArray
 from understudy.domain import Clique, Domain
 from understudy.errors import BadInput, ModelTooLarge
 from understudy.model.checks import checked_total
+from understudy.model.cliques import with_single_columns
 from understudy.model.factor import Factor, Table, product
-from understudy.model.junction_tree import JunctionTree
+from understudy.model.junction_tree import JunctionTree, joined_cliques
 from understudy.model.marginals import Beliefs, Inference
 from understudy.model.sample import Step, ancestral
 from understudy.privacy.answers import Measurement, measurement_from_json, measurement_to_json
 
 _MOST_CELLS = 2**27
 """A file that asks for more than a gigabyte is not read."""
+_MOST_COLUMNS, _MOST_WORK = 2**11, 2**23
+"""Columns of a model in a file, and steps to find its tree: with more, that takes too long."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -38,6 +41,11 @@ class GraphicalModel:
     """Whether draws are rounded within groups of equal rows, or scatter freely."""
 
     kind = "graphical"
+
+    @property
+    def cliques(self) -> tuple[Clique, ...]:
+        """Return the cliques of the factors, and one for each column without a factor."""
+        return with_single_columns(self.domain, (factor.clique for factor in self.factors))
 
     @cached_property
     def tree(self) -> JunctionTree:
@@ -99,6 +107,10 @@ class GraphicalModel:
             tuple(measurement_from_json(one) for one in content["measurements"]),
             rounded=bool(content["rounded"]),
         )
+        if len(domain.names) > _MOST_COLUMNS:
+            msg = f"A model in a file has up to {_MOST_COLUMNS:,} columns."
+            raise BadInput(msg)
+        joined_cliques(domain, (one.clique for one in model.factors), most_work=_MOST_WORK)
         if model.tree.cells > _MOST_CELLS:
             largest = max(model.tree.cliques, key=domain.size)
             within = [f.clique for f in model.factors if {*f.clique} <= {*largest}]

@@ -9,6 +9,7 @@ from understudy.domain import Clique
 from understudy.errors import BadInput, ModelTooLarge
 from understudy.knowledge import Independence
 from understudy.model.bayes_net import BayesNet
+from understudy.model.cliques import cliques_of
 from understudy.model.copula import CopulaModel
 from understudy.model.factor import Factor, Table
 from understudy.model.graphical import GraphicalModel
@@ -28,11 +29,13 @@ def model_information(model: object, independence: Independence) -> float | None
     """The conditional mutual information of the two sides in a model, in nats.
 
     None where it cannot be computed: the table of all columns that are named is too large, or
-    the model does not know them, or is of a kind that has no marginals.
+    the model does not know them, has no marginals, or does not state its cliques.
 
     Codes that were merged come apart by draws of their own, which changes nothing:
     docs/proofs/privci.md.
     """
+    if cliques_of(model) is None:
+        return None
     if isinstance(model, ProductModel):
         return 0.0
     joint = _joint(model, independence.columns)
@@ -96,31 +99,20 @@ def _labelled(model: LabelledModel, names: Clique) -> Table | None:
     return np.moveaxis(told, -1, names.index(model.target))
 
 
-def cliques_of(model: object) -> list[Clique]:
-    """The columns of each table that a model multiplies together from; of other models none."""
-    if isinstance(model, BayesNet):
-        return [(*step.given, *step.new) for step in model.steps]
-    if isinstance(model, CopulaModel):
-        return [model.domain.names] if model.tied else []
-    if isinstance(model, LabelledModel):
-        return [*cliques_of(model.features), (model.target, *model.labels.scorer.inputs)]
-    graphical = _graphical(model)
-    return [] if graphical is None else [factor.clique for factor in graphical.factors]
-
-
 def separated(model: object, independence: Independence) -> bool:
     """Whether no path goes around the given columns, along those that the model ties.
 
     Then the information is 0, whatever numbers the model has: docs/proofs/privci.md.
     """
     cliques = cliques_of(model)
+    if cliques is None:
+        return False
     if isinstance(model, LabelledModel):
         # What the features' model says of the target is forgotten: it is another column there.
         *features, labels = cliques
         hidden = {model.target: f"{model.target}\0"}  # the name of no column
-        cliques = [tuple(hidden.get(name, name) for name in one) for one in features]
-        cliques.append(labels)
-    return bool(cliques) and Separation([independence])(cliques)
+        cliques = (*(tuple(hidden.get(name, name) for name in one) for one in features), labels)
+    return Separation([independence])(cliques)
 
 
 def conditional_information(joint: Table) -> float:

@@ -71,11 +71,16 @@ class JunctionTree:
         return home
 
 
-def joined_cliques(domain: Domain, cliques: Iterable[Clique]) -> list[Clique]:
+def joined_cliques(
+    domain: Domain, cliques: Iterable[Clique], *, most_work: int | None = None
+) -> list[Clique]:
     """The largest cliques after triangulation, in the domain's order of columns.
 
     Columns are removed one by one, each time the one that ties the fewest of its neighbours
     anew (min-fill), and of these the one with the smallest clique.
+
+    With `most_work`, stop with `BadInput` once more neighbours were looked at: the search takes
+    long where many columns are tied, however few codes they have.
     """
     names, sizes = domain.names, [attribute.size for attribute in domain]
     place = {name: k for k, name in enumerate(names)}
@@ -89,6 +94,7 @@ def joined_cliques(domain: Domain, cliques: Iterable[Clique]) -> list[Clique]:
     price = {k: _price(k, near, sizes) for k in left}
     cheapest = [(*price[k], k) for k in left]
     heapify(cheapest)
+    work = 0
     while left:
         *paid, gone = heappop(cheapest)
         if gone not in left or tuple(paid) != price[gone]:
@@ -104,6 +110,10 @@ def joined_cliques(domain: Domain, cliques: Iterable[Clique]) -> list[Clique]:
             near[k] = (near[k] | around) & ~(1 << k) & ~(1 << gone)
             if tied:
                 changed |= set(_places(near[k]))
+        work += sum(near[k].bit_count() for k in changed)
+        if most_work is not None and work > most_work:
+            msg = "The factors tie so many columns that no tree of them can be found in time."
+            raise BadInput(msg)
         for k in changed:
             price[k] = _price(k, near, sizes)
             heappush(cheapest, (*price[k], k))

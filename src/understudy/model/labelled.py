@@ -7,12 +7,14 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from understudy.domain import Domain
+from understudy.domain import Clique, Domain
 from understudy.errors import BadInput
 from understudy.model.bayes_net import BayesNet
+from understudy.model.cliques import cliques_of
 from understudy.model.copula import CopulaModel
 from understudy.model.graphical import GraphicalModel
-from understudy.model.labels import ClassLabels, NumberLabels
+from understudy.model.kernel_scorer import KernelScorer
+from understudy.model.labels import ClassLabels, NumberLabels, Scorer
 from understudy.model.merged import MergedModel
 from understudy.model.product import ProductModel
 from understudy.model.shuffled import ShuffledColumns
@@ -24,6 +26,7 @@ _FEATURES = {
     for kind in (ProductModel, GraphicalModel, MergedModel, BayesNet, CopulaModel, ShuffledColumns)
 }
 _LABELS = {kind.kind: kind for kind in (ClassLabels, NumberLabels)}
+_SCORERS = (Scorer, KernelScorer)
 
 
 @dataclass(frozen=True, eq=False)
@@ -55,6 +58,18 @@ class LabelledModel:
         """The columns that labels go by."""
         scorer = self.labels.scorer
         return () if scorer.idle else tuple(scorer.inputs)
+
+    @property
+    def cliques(self) -> tuple[Clique, ...] | None:
+        """Return the cliques of the features, then the target with the inputs of its labels.
+
+        None if the features, or the labels, are of a class whose behaviour is not known here.
+        """
+        features = cliques_of(self.features)
+        known = type(self.labels) in _LABELS.values() and type(self.labels.scorer) in _SCORERS
+        if features is None or not known:
+            return None
+        return (*features, (self.target, *self.labels.scorer.inputs))
 
     def sample(self, rows: int, rng: np.random.Generator) -> dict[str, NDArray[np.unsignedinteger]]:
         """Codes of that many rows."""

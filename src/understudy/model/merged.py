@@ -7,8 +7,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from understudy.domain import Domain
+from understudy.domain import Clique, Domain
 from understudy.model.checks import checked_shares
+from understudy.model.cliques import cliques_of
 from understudy.model.graphical import GraphicalModel
 from understudy.model.sample import drawn
 from understudy.privacy.answers import Measurement, measurement_from_json, measurement_to_json
@@ -39,6 +40,11 @@ class MergedModel:
     def total(self) -> float:
         """How many rows the table has, about."""
         return self.coarse.total
+
+    @property
+    def cliques(self) -> tuple[Clique, ...] | None:
+        """Return the cliques of the coarse model: each column is split on its own."""
+        return cliques_of(self.coarse)
 
     def sample(self, rows: int, rng: np.random.Generator) -> dict[str, NDArray[np.unsignedinteger]]:
         """Codes of that many rows."""

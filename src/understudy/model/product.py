@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from understudy.domain import Domain
+from understudy.domain import Clique, Domain
 from understudy.model.checks import checked_shares, checked_total
 from understudy.model.counts import believable_total, combined, fitted
 from understudy.privacy.answers import (
@@ -39,6 +39,11 @@ class ProductModel:
             values, variance = combined(m for m in measurements if m.clique == (name,))
             shares[name] = fitted(values, variance, total) / total
         return cls(domain, total, shares, tuple(measurements))
+
+    @property
+    def cliques(self) -> tuple[Clique, ...]:
+        """Return one clique per column: all columns are independent."""
+        return tuple((name,) for name in self.domain.names)
 
     def sample(self, rows: int, rng: np.random.Generator) -> dict[str, NDArray[np.unsignedinteger]]:
         """Codes of that many rows."""

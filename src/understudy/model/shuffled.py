@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from understudy.domain import Domain
+from understudy.domain import Clique, Domain
 from understudy.errors import BadInput
 from understudy.privacy.answers import Measurement
 
@@ -31,6 +31,11 @@ class ShuffledColumns:
         sizes = domain.sizes
         counts = {n: np.bincount(codes[n], minlength=sizes[n]) for n in domain.names}
         return cls(domain, counts)
+
+    @property
+    def cliques(self) -> tuple[Clique, ...]:
+        """Return one clique per column: each is shuffled on its own."""
+        return tuple((name,) for name in self.domain.names)
 
     @property
     def rows(self) -> int:

@@ -109,7 +109,7 @@ def seconds_to_draw(rows: DrawnRows) -> float:
 
     def draw(count: int) -> None:
         some = replace(rows, count=count)
-        write_rows(some.blocks(), rows.schema, "csv", BytesIO(), formula_safe=False)
+        write_rows(some.blocks(), rows.schema, "csv", BytesIO(), raw_text=False)
 
     return _more(lambda: draw(FEW_ROWS), lambda: draw(rows.count)) / max(rows.count - FEW_ROWS, 1)
 

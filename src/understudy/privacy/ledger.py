@@ -61,7 +61,13 @@ from understudy.privacy.facts import (
 )
 from understudy.privacy.individual import EACH, Filter
 from understudy.privacy.individual import written as bound_written
-from understudy.privacy.ledger_file import OpenRelease, open_release, read_ledger
+from understudy.privacy.ledger_file import (
+    TABLE_ID,
+    OpenRelease,
+    check_table,
+    open_release,
+    read_ledger,
+)
 from understudy.privacy.looks import Look
 from understudy.privacy.merging import Merging
 from understudy.privacy.model_maps import MODEL_MAPS
@@ -150,6 +156,7 @@ class Ledger:
         *,
         unit: Unit | None = None,
         file: Path | None = None,
+        table_id: str | None = None,
         source: RandomSource | None = None,
         allow_non_private: bool = False,
         text_encoding: str = "utf-8",
@@ -164,7 +171,8 @@ class Ledger:
     ) -> "Ledger":
         """A ledger on a table: a path, a frame, an Arrow or an Ibis table.
 
-        With `file`, what is spent counts against the total of that ledger file too. Facts may
+        With `file`, what is spent counts against the total of that ledger file too; `table_id` is
+        the label of the table that the file is bound to, and stands in the certificate. Facts may
         be left open only to `discover` them; without a schema all are. `roles` go before those
         of the schema. `check` may refuse by public facts, before anything is written down. Requests
         that would cost a record under one of the `caps` too much are refused. With `each`, a record
@@ -177,6 +185,13 @@ class Ledger:
         if file is not None and not private:
             msg = "Seeded noise is for tests; a table's ledger file only takes real noise."
             raise BadInput(msg)
+        if table_id is not None and file is None:
+            msg = (
+                "A table ID is checked by a ledger file. Name the file, or leave out the table ID."
+            )
+            raise BadInput(msg)
+        if file is not None:
+            check_table(read_ledger(file), table_id, file)
         person = unit if isinstance(unit, Person) else None
         rows = opened(data, schema, person, text_encoding=text_encoding, multiline=multiline)
         if schema is not None:
@@ -195,13 +210,14 @@ class Ledger:
             cap.where.check(table.encoding)
         if file is not None:
             check_delta(read_ledger(file).budget, schema)
-        release = None if file is None else open_release(file, budget, str(unit))
+        release = None if file is None else open_release(file, budget, str(unit), table_id=table_id)
         storage = table.storage
         public = {
             "schema": spelled_out(schema),
             "storage": {name: kind.public for name, kind in storage.items()},
             READING: dict(rows.reading),
             "unit": str(unit),
+            **({TABLE_ID: table_id} if table_id is not None else {}),
             **({CAPS: written(caps)} if caps else {}),
             **({EACH: bound_written(each)} if each is not None else {}),
         }

@@ -28,6 +28,11 @@ from understudy.privacy.events import Event, Reveal, event_from_json, event_to_j
 from understudy.privacy.spelling import DEFECTS, digest, spelled
 
 FORMAT = "understudy ledger 1"
+BOUND_FORMAT = "understudy ledger 2"
+"""Of a file that is bound to a table: version 0.1.0 would not check the label, and refuses it."""
+TABLE_ID = "table_id"
+"""What ledger files and certificates call the label."""
+_LONGEST_ID = 200
 _FIRST = "0" * 64
 _POLL_SECONDS = 0.05
 
@@ -58,6 +63,8 @@ class LedgerRecord:
     """The hashes of all lines; each certificate repeats one of them."""
     size: int
     """How many bytes the lines take; what follows was cut off while it was written."""
+    table_id: str | None = None
+    """The owner's label of the table that the file is bound to; None if it is bound to none."""
     lacks_end: bool = False
     """Whether the last line lacks nothing but its end: it counts, and the next release ends it."""
 
@@ -91,18 +98,36 @@ class LedgerRecord:
         )
 
 
-def create_ledger(path: Path, budget: Budget) -> None:
-    """Make a ledger file that holds nothing but a budget."""
+def check_table_id(table_id: str) -> None:
+    """Refuse a label of a table that cannot be told apart from another one by eye."""
+    plain = isinstance(table_id, str) and table_id.isprintable() and table_id == table_id.strip()
+    if not plain or not 1 <= len(table_id) <= _LONGEST_ID:
+        msg = (
+            f"The table ID {table_id!r} cannot be used. Choose 1 to {_LONGEST_ID} printable "
+            "characters without spaces at either end, such as patients-2026."
+        )
+        raise BadInput(msg)
+
+
+def create_ledger(path: Path, budget: Budget, *, table_id: str | None = None) -> None:
+    """Make a ledger file that holds nothing but a budget.
+
+    With `table_id`, the file is bound to the table of that label: only releases that name the
+    same label may spend from it. The label is public, and cannot be changed later.
+    """
+    if table_id is not None:
+        check_table_id(table_id)
     line = _line(
         0,
         _FIRST,
         {
             "kind": "budget",
-            "format": FORMAT,
+            "format": FORMAT if table_id is None else BOUND_FORMAT,
             "epsilon": budget.epsilon,
             "delta": budget.delta,
             "order": budget.order,
             "thresholds": budget.thresholds,
+            **({} if table_id is None else {"table_id": table_id}),
         },
     )
     # Written aside and linked: the file is there whole, or not at all, and never overwritten.
@@ -240,13 +265,20 @@ class OpenRelease:
 
 
 def open_release(
-    path: Path, budget: Budget, unit: str, *, wait_seconds: float = 600.0
+    path: Path,
+    budget: Budget,
+    unit: str,
+    *,
+    table_id: str | None = None,
+    wait_seconds: float = 600.0,
 ) -> OpenRelease:
     """Begin a release on a ledger file; waits while another release is being made."""
-    read_ledger(path)  # a missing or damaged file is told before anyone waits
+    # A missing, damaged or wrong file is told before anyone waits.
+    check_table(read_ledger(path), table_id, path)
     handle = _locked(path, wait_seconds)
     try:
         record = _parsed(_content(handle), path)
+        check_table(record, table_id, path)
         os.ftruncate(handle, record.size)  # a line that was cut off paid for nothing
         if record.lacks_end:
             _append(handle, b"\n")
@@ -257,6 +289,36 @@ def open_release(
         raise
     release.begin(budget, unit)
     return release
+
+
+def check_table(record: LedgerRecord, table_id: str | None, path: Path) -> None:
+    """Refuse a release unless it names the table that the ledger file is bound to.
+
+    Raises:
+        PrivacyRefused: The file is bound to another table, or the release names none.
+        BadInput: The file is bound to no table, so it cannot tell whether the label is right.
+    """
+    bound = record.table_id
+    if bound == table_id:
+        return
+    if bound is None:
+        msg = (
+            f"The ledger {path} is not bound to a table, so it cannot check the table ID "
+            f"{table_id!r}. Leave out --table-id, or create a bound ledger: understudy budget FILE "
+            "--create --epsilon 4 --delta 1e-8 --table-id LABEL."
+        )
+        raise BadInput(msg)
+    if table_id is None:
+        msg = (
+            f"The ledger {path} is bound to the table {bound!r}. If this release is made from that "
+            f"table, add --table-id {quote(bound)} (in Python table_id={bound!r})."
+        )
+        raise PrivacyRefused(msg)
+    msg = (
+        f"The ledger {path} is bound to the table {bound!r}, and this release names {table_id!r}. "
+        f"Use the ledger of {table_id!r}, or correct --table-id."
+    )
+    raise PrivacyRefused(msg)
 
 
 def _check_room(record: LedgerRecord, budget: Budget, unit: str, path: Path) -> None:
@@ -289,14 +351,15 @@ def _parsed(content: bytes, path: Path) -> LedgerRecord:
     """The file's lines, each checked against the one before it."""
     *lines, rest = content.split(b"\n")
     heads = [_FIRST]
-    budget, made = None, ""
+    budget, made, table_id = None, "", None
     releases: dict[str, ReleaseRecord] = {}
     for place, line in enumerate([*lines, rest] if rest else lines):
         entry = _checked(line, place, heads[-1])
         # Any defect is the same news: a line is not what was written.
         understood = False
         with contextlib.suppress(*DEFECTS):
-            if entry is not None and place == 0 and entry["format"] == FORMAT:
+            if entry is not None and place == 0:
+                table_id = _table_id(entry)
                 budget = Budget(
                     entry["epsilon"], entry["delta"], entry["order"], entry["thresholds"]
                 )
@@ -319,6 +382,7 @@ def _parsed(content: bytes, path: Path) -> LedgerRecord:
         head=heads[-1],
         heads=frozenset(heads[1:]),
         size=len(content) - (0 if lacks_end else len(rest)),
+        table_id=table_id,
         lacks_end=lacks_end,
     )
 
@@ -331,6 +395,16 @@ def _checked(line: bytes, place: int, before: str) -> dict[str, Any] | None:
         if _line(place, before, facts, entry["time"]) == line + b"\n":
             return entry
     return None
+
+
+def _table_id(entry: Mapping[str, Any]) -> str | None:
+    """Return the label in the first line of a ledger file, by the format of the file."""
+    if entry["format"] == FORMAT and "table_id" not in entry:
+        return None
+    if entry["format"] != BOUND_FORMAT:
+        raise ValueError(entry["format"])
+    check_table_id(entry["table_id"])
+    return str(entry["table_id"])
 
 
 def _note(entry: dict[str, Any], releases: dict[str, ReleaseRecord]) -> None:

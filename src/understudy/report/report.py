@@ -3,14 +3,13 @@
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from itertools import combinations
 
 import numpy as np
 
 from understudy.domain import Clique
 from understudy.encode import Encoding
 from understudy.mechanisms.api import Model
-from understudy.model.information import cliques_of
+from understudy.model.cliques import cliques_of
 from understudy.model.labelled import LabelledModel
 from understudy.privacy.certificate import Certificate
 from understudy.privacy.promise import replaces
@@ -147,10 +146,15 @@ def _ties(model: Model) -> list[Clique]:
     """Columns that know of each other: measured together, or labels and what they go by."""
     found = [one.clique for one in model.measurements]
     if isinstance(model, LabelledModel):
-        found += [*cliques_of(model.features), *((name, model.target) for name in model.inputs)]
-    if isinstance(model, RowsAlone):  # made of real rows, in which anything may depend on anything
-        found += [*combinations(model.domain.names, 2)]
+        found += [*_stated(model.features), *((name, model.target) for name in model.inputs)]
+    elif isinstance(model, RowsAlone) or cliques_of(model) is None:
+        found += _stated(model)
     return found
+
+
+def _stated(model: Model) -> Sequence[Clique]:
+    """Return the cliques of a model; of an unknown one, a single clique of all columns."""
+    return cliques_of(model) or (model.domain.names,)
 
 
 def report_page(told: Report) -> bytes:

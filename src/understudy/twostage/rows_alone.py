@@ -6,7 +6,7 @@ from typing import Any, NoReturn
 import numpy as np
 import pyarrow as pa
 
-from understudy.domain import Domain
+from understudy.domain import Clique, Domain
 from understudy.encode import Encoding
 from understudy.errors import BadInput
 from understudy.privacy.answers import Measurement
@@ -37,6 +37,11 @@ class RowsAlone:
     def domain(self) -> Domain:
         """The codes of the rows, by column."""
         return Encoding(self.schema).domain
+
+    @property
+    def cliques(self) -> tuple[Clique, ...]:
+        """Return one clique of all columns: real rows may contain any dependence."""
+        return (self.domain.names,)
 
     @property
     def total(self) -> float:

@@ -697,3 +697,111 @@ def test_the_file_says_what_was_taken_after_any_history(tmp_path_factory, steps)
             with path.open("ab") as file:
                 file.write(b'{"before":"' + read_ledger(path).head[:amount].encode())
         assert read_ledger(path).spent == taken <= budget.rho
+
+
+# --- files that are bound to a table --------------------------------------------------------------
+
+LABEL = "patients-2026"
+
+
+@pytest.fixture
+def bound(tmp_path):
+    path = tmp_path / "bound.ledger"
+    create_ledger(path, TABLE, table_id=LABEL)
+    return path
+
+
+def test_a_bound_ledger_is_spent_by_releases_that_name_its_table_and_by_no_others(bound):
+    before = bound.read_bytes()
+    for label, message in (
+        ("clients-2026", "bound to the table 'patients-2026', and this release names 'clients-2"),
+        (None, "add --table-id patients-2026"),
+        ("", "this release names ''"),
+        ("Patients-2026", "correct --table-id"),
+    ):
+        with pytest.raises(PrivacyRefused, match=message):
+            open_release(bound, ONE, UNIT, table_id=label, wait_seconds=0.0)
+    assert bound.read_bytes() == before
+    release = open_release(bound, ONE, UNIT, table_id=LABEL, wait_seconds=0.0)
+    release.intend(event(0.001), REQUEST)
+    release.end()
+    record = read_ledger(bound)
+    assert record.table_id == LABEL
+    assert [one.ended for one in record.releases] == [True]
+
+
+def test_a_ledger_that_is_bound_to_no_table_does_not_pretend_to_check_a_label(path):
+    before = path.read_bytes()
+    with pytest.raises(BadInput, match="not bound to a table") as caught:
+        open_release(path, ONE, UNIT, table_id=LABEL, wait_seconds=0.0)
+    assert not isinstance(caught.value, PrivacyRefused)
+    assert path.read_bytes() == before
+    assert read_ledger(path).table_id is None
+
+
+@pytest.mark.parametrize("label", ["", " a", "a ", "a\nb", "\x1b[2J", "a" * 201, 7, "\u202ea"])
+def test_labels_that_cannot_be_read_by_eye_are_refused(tmp_path, label):
+    with pytest.raises(BadInput, match="Choose 1 to 200 printable characters"):
+        create_ledger(tmp_path / "odd.ledger", TABLE, table_id=label)
+    assert not (tmp_path / "odd.ledger").exists()
+
+
+def test_the_label_cannot_be_changed_or_taken_away_unseen(bound):
+    release = open_release(bound, ONE, UNIT, table_id=LABEL)
+    release.end()
+    whole = bound.read_bytes()
+    first, *others = whole.splitlines(keepends=True)
+    edits = {
+        "other": first.replace(b"patients-2026", b"patients-2027"),
+        "none": first.replace(b',"table_id":"patients-2026"', b""),
+        "old format": first.replace(b"ledger 2", b"ledger 1"),
+    }
+    for edited in edits.values():
+        assert edited != first
+        bound.write_bytes(edited + b"".join(others))
+        with pytest.raises(CheckFailed, match="line 1 is not what was written"):
+            read_ledger(bound)
+    # Hashed again, each is found by its format or by the next line.
+    for change in ({"table_id": "other"}, {"format": "understudy ledger 1"}, {"table_id": 7}):
+        entry = {**json.loads(first), **change}
+        del entry["hash"]
+        entry["hash"] = sha256(_spelled(entry)).hexdigest()
+        bound.write_bytes(_spelled(entry) + b"\n" + b"".join(others))
+        with pytest.raises(CheckFailed, match="was changed"):
+            read_ledger(bound)
+
+
+def _spelled(entry):
+    return json.dumps(entry, sort_keys=True, separators=(",", ":")).encode()
+
+
+def test_a_file_of_version_0_1_keeps_its_bytes_and_its_meaning(path):
+    entry = json.loads(lines_of(path)[0])
+    assert entry["format"] == "understudy ledger 1"
+    assert {*entry} == {
+        *("before", "delta", "epsilon", "format", "hash"),
+        *("kind", "line", "order", "thresholds", "time"),
+    }
+
+
+def test_a_ledger_that_was_replaced_by_that_of_another_table_is_not_spent(bound, tmp_path):
+    other = tmp_path / "other.ledger"
+    create_ledger(other, TABLE, table_id="another")
+    holder = open_release(bound, ONE, UNIT, table_id=LABEL)
+    failed = []
+
+    def wait():
+        try:
+            open_release(bound, ONE, UNIT, table_id=LABEL, wait_seconds=20.0)
+        except PrivacyRefused as error:
+            failed.append(str(error))
+
+    waiting = threading.Thread(target=wait)
+    waiting.start()
+    time.sleep(0.3)
+    other.replace(bound)
+    holder.close()
+    waiting.join(30)
+    assert len(failed) == 1
+    assert "bound to the table 'another'" in failed[0]
+    assert read_ledger(bound).releases == []

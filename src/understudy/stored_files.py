@@ -1,0 +1,228 @@
+"""The rows of a release folder, read within a limit of memory.
+
+Whoever made the folder chose every byte of it. A Parquet file of a megabyte can stand for more rows
+than any machine holds, and its footer may say less than is there. So what the footer says is
+checked first, then what is decoded is counted batch by batch, and only values that the schema lists
+are taken.
+"""
+
+import csv as plain_csv
+import io
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.compute as pc
+from pyarrow import csv
+
+from understudy.errors import ReleaseTooLarge
+from understudy.formula_text import formula_safe_name, old_original, old_safe_name, original
+from understudy.parquet_footer import row_groups
+from understudy.schema import Schema
+from understudy.synthetic_rows import MOST_SAVED
+from understudy.table_files import arrow_types
+
+CSV, PARQUET = "synthetic.csv", "synthetic.parquet"
+FORMULA_SAFE, RAW = "formula-safe", "raw"
+"""How the file spells text; files of version 0.1.0 do not say."""
+
+_USUAL_BYTES, _FOLD, _MOST_BYTES = 2**29, 500, 2**33
+"""Rows may need that many bytes in memory, more for a large file, but never above the last."""
+_CODECS = {0, 1}
+"""What Parquet files of a release are compressed with: not at all, or by Snappy.
+
+Snappy inflates about 30-fold at most.
+"""
+_MOST_GROUPS = 10_000
+_BATCH_ROWS, _BATCH_CELLS = 2**16, 2**22
+_MISMATCH = "The file is not one that a release of this schema is written to."
+
+
+def read_rows(
+    folder: Path,
+    files: Mapping[str, str],
+    schema: Schema,
+    *,
+    text: str | None,
+    max_bytes: int | None = None,
+) -> pa.Table:
+    """Return the rows of a release folder, in the types of the schema.
+
+    Args:
+        folder: The release folder.
+        files: The files that its certificate lists.
+        schema: What the columns hold.
+        text: How text is spelled: formula-safe, raw, or None for a file of version 0.1.0.
+        max_bytes: How much memory the rows may need; by default it depends on the file's size.
+
+    Raises:
+        ReleaseTooLarge: The rows need more memory than that.
+        ValueError: The file does not hold rows of this schema.
+    """
+    if text not in {FORMULA_SAFE, RAW, None} or (CSV in files) == (PARQUET in files):
+        raise ValueError(_MISMATCH)
+    name = PARQUET if PARQUET in files else CSV
+    size = (folder / name).stat().st_size
+    limit = min(_MOST_BYTES, max(_USUAL_BYTES, _FOLD * size)) if max_bytes is None else max_bytes
+    if name == PARQUET:
+        most_rows = MOST_SAVED if max_bytes is None else max_bytes
+        return _Parquet(folder / name, schema, limit, most_rows).table()
+    if size > limit:
+        raise too_large(folder / name, size, limit)
+    return _csv(folder / name, schema, text)
+
+
+def too_large(path: Path, needed: int, limit: int, *, what: str = "The file") -> ReleaseTooLarge:
+    """Return the error for a file that needs too many bytes."""
+    return ReleaseTooLarge(
+        f"{what} {path} needs at least {needed:,} bytes, and the limit is {limit:,}. If you trust "
+        f'its sender, raise the limit in Python: understudy.load("{path.parent}", '
+        f"max_bytes={needed:,}); or read the file with another tool."
+    )
+
+
+def _csv(path: Path, schema: Schema, text: str | None) -> pa.Table:
+    """Read a CSV file by the types of the schema, and by nothing that is guessed from cells."""
+    types = arrow_types(schema)
+    spellings: Mapping[str | None, tuple[list[str], ...]] = {
+        RAW: ([*types],),
+        FORMULA_SAFE: ([formula_safe_name(name) for name in types],),
+        None: ([*types], [old_safe_name(name) for name in types]),
+    }
+    # The header comes first: a reader that finds a million names in it sets up as many columns.
+    names = _header(path, 2**16 + 8 * sum(map(len, types)))
+    if names not in spellings[text]:
+        raise ValueError(_MISMATCH)
+    options = csv.ConvertOptions(
+        column_types=dict(zip(names, types.values(), strict=True)),
+        strings_can_be_null=True,
+        null_values=[""],
+        quoted_strings_can_be_null=text is None,
+    )
+    parsing = csv.ParseOptions(newlines_in_values=True, ignore_empty_lines=False)
+    table = csv.read_csv(path, None, parsing, options)
+    if table.column_names != names:
+        raise ValueError(_MISMATCH)
+    table = table.rename_columns([*types])
+    if text == RAW:
+        return table
+    for place, (name, kind) in enumerate(types.items()):
+        if pa.types.is_string(kind):
+            cells = table[name]
+            plain = old_original(cells, _labels(schema, name)) if text is None else original(cells)
+            table = table.set_column(place, name, plain)
+    return table
+
+
+def _header(path: Path, most: int) -> list[str]:
+    """Return the column names of a CSV file, from its first bytes."""
+    with path.open("rb") as file:
+        start = file.read(most).decode("utf-8", "ignore")
+    try:
+        return next(plain_csv.reader(io.StringIO(start, newline="")), [])
+    except plain_csv.Error:
+        raise ValueError(_MISMATCH) from None
+
+
+class _Parquet:
+    """A Parquet file of a release, and how much may be read of it."""
+
+    def __init__(self, path: Path, schema: Schema, limit: int, most_rows: int) -> None:
+        self._path = path
+        self._types = pa.schema(arrow_types(schema).items())
+        self._limit = limit
+        self._most_rows = most_rows
+        self._labels = {
+            field.name: _labels(schema, field.name)
+            for field in self._types
+            if pa.types.is_string(field.type)
+        }
+
+    def table(self) -> pa.Table:
+        """Return all rows."""
+        # Loaded here, for most releases are text.
+        import pyarrow.parquet as pq  # noqa: PLC0415
+
+        self._check_footer()
+        # Text comes as places in a dictionary, so that no long value is repeated for each row.
+        text = [*self._labels]
+        usual = pa.BufferOutputStream()
+        pq.ParquetWriter(usual, self._types).close()
+        expected = pq.ParquetFile(pa.BufferReader(usual.getvalue()), read_dictionary=text)
+        with pq.ParquetFile(self._path, read_dictionary=text) as file:
+            if not file.schema_arrow.equals(expected.schema_arrow):
+                raise ValueError(_MISMATCH)
+            batches = list(self._counted(file))
+        # Text is spelled out, now that all of it is known to fit. Parquet knows no whole seconds.
+        plain = [pa.Table.from_batches([batch]).cast(self._types) for batch in batches]
+        return pa.concat_tables([self._types.empty_table(), *plain])
+
+    def _check_footer(self) -> None:
+        """Refuse a file by what its footer says, before anything is decoded."""
+        groups = row_groups(self._path)
+        chunks = [chunk for group in groups for chunk in group.chunks]
+        if (
+            len(groups) > _MOST_GROUPS
+            or any(group.rows < 0 for group in groups)
+            or any(len(group.chunks) != len(self._types) for group in groups)
+            or any(chunk.codec not in _CODECS or chunk.stored < 0 for chunk in chunks)
+            # Chunks that share bytes would be decoded again and again.
+            or sum(chunk.stored for chunk in chunks) > self._path.stat().st_size
+        ):
+            raise ValueError(_MISMATCH)
+        rows = sum(group.rows for group in groups)
+        self._allow(rows, rows * self._row_bytes)
+
+    def _counted(self, file: Any) -> Iterator[pa.RecordBatch]:  # noqa: ANN401 - as above
+        """Yield the rows in batches, as long as they stay within the limit."""
+        rows = needed = 0
+        size = max(1, min(_BATCH_ROWS, _BATCH_CELLS // len(self._types)))
+        for batch in file.iter_batches(size):
+            rows += batch.num_rows
+            needed += batch.num_rows * self._row_bytes
+            self._allow(rows, needed)
+            columns = []
+            for field, column in zip(self._types, batch.columns, strict=True):
+                labels = self._labels.get(field.name)
+                if labels is None:
+                    columns.append(column)
+                    continue
+                needed += self._text_bytes(column, labels)
+                self._allow(rows, needed)
+                columns.append(column)
+            yield pa.RecordBatch.from_arrays(columns, self._types.names)
+
+    def _text_bytes(self, column: pa.DictionaryArray, labels: pa.Array) -> int:
+        """Return the length of all text of a column, whose values the schema must list."""
+        values = column.dictionary
+        if len(values) > len(labels) or not pc.all(pc.is_in(values, value_set=labels)).as_py():
+            raise ValueError(_MISMATCH)
+        lengths = pc.binary_length(values).cast(pa.int64())
+        return int(pc.sum(lengths.take(column.indices)).as_py() or 0)
+
+    @property
+    def _row_bytes(self) -> int:
+        """How many bytes a row takes, without the letters of its text."""
+        return sum(_width(field.type) for field in self._types)
+
+    def _allow(self, rows: int, needed: int) -> None:
+        if needed > self._limit:
+            raise too_large(self._path, needed, self._limit, what="In memory, the table in")
+        if rows > self._most_rows:
+            msg = (
+                f"{self._path} has {rows:,} rows or more, and no release is saved with more than "
+                f"{self._most_rows:,}. Read the file with another tool if you trust its sender."
+            )
+            raise ReleaseTooLarge(msg)
+
+
+def _width(kind: pa.DataType) -> int:
+    """Return how many bytes a cell takes; of text, its place alone."""
+    return 4 if pa.types.is_string(kind) else max(1, kind.bit_width // 8)
+
+
+def _labels(schema: Schema, name: str) -> pa.Array:
+    """Return the values that a text column may hold."""
+    facts = schema[name]
+    return pa.array([*(facts.categories or ()), facts.other], pa.string())
