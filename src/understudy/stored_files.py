@@ -196,7 +196,8 @@ class _Parquet:
     def _text_bytes(self, column: pa.DictionaryArray, labels: pa.Array) -> int:
         """Return the length of all text of a column, whose values the schema must list."""
         values = column.dictionary
-        if len(values) > len(labels) or not pc.all(pc.is_in(values, value_set=labels)).as_py():
+        listed = pc.all(pc.is_in(values, value_set=labels), min_count=0)
+        if len(values) > len(labels) or not listed.as_py():
             raise ValueError(_MISMATCH)
         lengths = pc.binary_length(values).cast(pa.int64())
         return int(pc.sum(lengths.take(column.indices)).as_py() or 0)

@@ -234,6 +234,14 @@ def test_types_come_back_too(release, tmp_path, name):
     assert again.data.dtypes.equals(release.data.dtypes)
 
 
+@pytest.mark.parametrize("name", ["csv", "parquet"])
+def test_a_text_column_without_any_value_comes_back(tmp_path, name):
+    schema = Schema((Column(name="x", kind=Kind.CATEGORICAL, categories=("a",), null=True),))
+    release = synthesize(pa.table({"x": pa.nulls(900, pa.string())}), schema=schema, epsilon=20.0)
+    assert release.table["x"].null_count == release.table.num_rows
+    same(release, load(release.save(tmp_path / "out", format=name)))
+
+
 def test_it_comes_back_from_a_path_that_is_text(release, tmp_path):
     release.save(f"{tmp_path}/out")
     same(release, us.load(f"{tmp_path}/out"))

@@ -42,19 +42,19 @@ NUMBER_STORAGE = "number"
 
 def check_storage(column: Column, storage: Storage) -> None:
     """Refuse storage that has no agreed reading as the column's kind; decided by public types."""
-    dates, kind = {Storage.DATE, Storage.TIMESTAMP}, column.kind
+    dates, kind, stored = {Storage.DATE, Storage.TIMESTAMP}, column.kind, storage.public
     if kind is Kind.UNKNOWN:
         return
     if not kind.numeric and storage in dates:
         msg = (
-            f"Column {column.name!r} is {kind} in the schema but stored as a {storage}. Declare it "
+            f"Column {column.name!r} is {kind} in the schema but stored as a {stored}. Declare it "
             "as date or datetime."
         )
         raise SchemaError(msg)
     wanted = dates | {Storage.TEXT} if kind in {Kind.DATE, Kind.DATETIME} else set(Storage) - dates
     if storage not in wanted:
         msg = (
-            f"Column {column.name!r} is {kind} in the schema but stored as {storage}. Change its "
+            f"Column {column.name!r} is {kind} in the schema but stored as {stored}. Change its "
             "kind, or convert the column."
         )
         raise SchemaError(msg)

@@ -17,9 +17,8 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from understudy.column import Column, Kind
-from understudy.encode.arrow_ops import plain_array
+from understudy.encode.arrow_ops import is_text, plain_array, valid_text
 from understudy.errors import SourceError
-from understudy.privacy.csv_records import UNREADABLE
 
 _EXACT = 2**53
 """Beyond it, a double does not tell neighbouring whole numbers apart."""
@@ -51,11 +50,14 @@ class CellWriter:
         flags = ("0", "1") if numbers else ("false", "true")
         return cls(flags, column.format, exact)
 
-    def texts(self, column: Any) -> pa.Array:  # noqa: ANN401 - pandas ships no types
+    def texts(  # noqa: PLR0911 - a table of cases
+        self,
+        column: Any,  # noqa: ANN401 - pandas ships no types
+    ) -> pa.Array:
         """The cells of a pandas column."""
         kind = str(column.dtype)
         if kind == "category":
-            labels = self.texts(column.cat.categories.to_series())
+            labels = self._objects(column.cat.categories)
             places = column.cat.codes.to_numpy()
             return labels.take(pa.array(places, mask=places < 0))
         with contextlib.suppress(Exception):  # what libraries say may quote cells
@@ -68,12 +70,14 @@ class CellWriter:
                 return self._numbers(_doubles(array))
             if pa.types.is_integer(array.type):
                 return self._whole_numbers(array)
+            if is_text(array.type):
+                return valid_text(array.cast(pa.large_string()))
             if pa.types.is_timestamp(array.type):
                 seconds = np.asarray(array.cast(pa.int64()).fill_null(0)) // 10**6
                 moments = seconds.astype("datetime64[s]")
                 moments[np.asarray(array.is_null())] = np.datetime64("NaT")
                 return _text_array(self._moments(moments))
-        return self._objects(list(column))
+        return self._objects(column)
 
     def _whole_numbers(self, array: pa.Array) -> pa.Array:
         numbers = np.asarray(array.fill_null(0))
@@ -109,7 +113,7 @@ class CellWriter:
 
     def _objects(self, cells: Iterable[object]) -> pa.Array:
         """Cells of any type, each by its own."""
-        plain = list(map(self._plain, cells))
+        plain = [self._plain(cell) for cell in cells]
         texts: Texts = [
             cell if isinstance(cell, str) and _is_text(cell) else None for cell in plain
         ]
@@ -211,10 +215,10 @@ def _formatted(moment: dt.date | None, template: str) -> str:
 
 
 def _is_text(text: str) -> bool:
-    """Whether there are only whole characters, all of which text may hold."""
+    """Whether there are only whole characters."""
     with contextlib.suppress(UnicodeEncodeError):
         text.encode()
-        return UNREADABLE not in text
+        return True
     return False
 
 
