@@ -38,7 +38,7 @@ PROTECTION = "protection"
 CURVE = "risk curve"
 """And the weights that came of it."""
 _DRAWN, _MOST_FOLD = 20_000, 8
-"""A drawn row stands for so many at most: of rows that count less, a model knows next to nothing."""
+"""A drawn row stands for at most this many: a model knows little of rows that count less."""
 
 
 @dataclass(frozen=True)
