@@ -15,11 +15,12 @@ from understudy.column import WHITESPACE, Column, Kind, Source
 from understudy.encode import Encoding
 from understudy.encode.labels import NO_WORDS, YES_WORDS, LabelCells
 from understudy.encode.numbers import NumberCells
-from understudy.encode.ops import NUMBER, Storage
+from understudy.encode.ops import NUMBER, MomentPattern, Storage
 from understudy.errors import BadInput, UnknownColumn, listed
 
 _LAST_DIGITS = 1e-9
-_HALF_PRECISION = 2**-10
+_HALF_PRECISION, _LAST_BITS = 2**-10, 2**-50
+_SECONDS = {"S": 1, "M": 60, "H": 3600, "d": 86400}
 _SENTENCE = re.compile(
     r"^(?P<column>[^<>=].*?)\s*(?P<how>>=|<=|==|=|>|<)(?![<>=])\s*(?P<value>.+)$", re.DOTALL
 )
@@ -156,15 +157,19 @@ class Where:
     def _numbers(self, cells: NumberCells, storage: Storage) -> NDArray[np.bool_]:
         """Cells of numbers and dates that meet the condition."""
         marked = np.zeros(cells.size, bool)
-        numbers = _read(self.value, cells, storage)
-        if not numbers:
+        meant = _meant(self.value, cells, storage)
+        if not meant:
             self._refuse_unless_found(cells.column)
             return ~marked
-        for number in numbers:
-            code = cells.cell_of(number)
-            marked[code] = True
-            if self.comparison is not Comparison.IS:
-                marked |= self._beside(cells, code, number)
+        for low, high in meant:
+            if self.comparison is Comparison.AT_LEAST:
+                marked |= _beside(cells, low, up=True)
+            elif self.comparison is Comparison.AT_MOST:
+                marked |= _beside(cells, high, up=False)
+            elif low < high:
+                marked |= _beside(cells, low, up=True) & _beside(cells, high, up=False)
+            else:
+                marked[cells.cell_of(low)] = True
         return marked
 
     def _labels(self, cells: LabelCells, storage: Storage, encoding: Encoding) -> NDArray[np.bool_]:
@@ -174,27 +179,25 @@ class Where:
             why = f"{self}: {self.column!r} holds labels, which are compared by = alone."
             self._refuse_unless_found(cells.column, why)
             return ~marked
-        value, number, truth = (
-            self.value.strip(WHITESPACE),
-            _decimal(self.value),
-            _truth(self.value),
-        )
+        value, truth = self.value.strip(WHITESPACE), _truth(self.value)
         if cells.column.kind is Kind.BOOLEAN:
             if truth is None:
                 self._refuse_unless_found(cells.column)
                 return ~marked
             marked[int(truth)] = True
             return marked
-        for code, label in enumerate(map(str, cells.labels)):
-            marked[code] = value == label or (number is not None and number == _decimal(label))
+        labels, number = [str(label) for label in cells.labels], _decimal(value)
+        equal = [one == value or (number is not None and number == _decimal(one)) for one in labels]
+        marked[: len(labels)] = equal
         if storage is Storage.BOOLEAN and truth is not None:
             marked[encoding.column_codes(self.column, pa.array([truth]))] = True
         if not marked.any():
-            alike = [one for one in map(str, cells.labels) if one.casefold() == value.casefold()]
-            if alike or cells.other is None:
-                hint = f" The schema lists {listed(map(repr, alike))}." if alike else ""
+            alike = [one.casefold() == value.casefold() for one in labels]
+            if any(alike) or cells.other is None:
+                near = listed(repr(one) for one, fits in zip(labels, alike, strict=True) if fits)
+                hint = f" The schema lists {near}." if near else ""
                 self._refuse_unless_found(cells.column, self._no_value() + hint)
-            marked[[code for code, one in enumerate(map(str, cells.labels)) if one in alike]] = True
+            marked[: len(labels)] = alike
         return marked
 
     def _refuse_unless_found(self, column: Column, why: str | None = None) -> None:
@@ -205,55 +208,79 @@ class Where:
     def _no_value(self) -> str:
         return f"{self}: {self.value!r} is no value of {self.column!r}. Correct the condition."
 
-    def _beside(self, cells: NumberCells, code: int, number: float) -> NDArray[np.bool_]:
-        """Cells of numbers on the condition's side."""
-        marked = np.zeros(cells.size, bool)
-        if self.comparison is Comparison.IS:
-            return marked
-        up = self.comparison is Comparison.AT_LEAST
-        number = math.floor(number) if cells.column.kind is not Kind.REAL else number
-        least, greatest = cells.span
-        inside = min(max(number, least), greatest)
-        bins = len(cells.bins)
-        if code < bins:
-            places = np.arange(bins)
-            marked[:bins] = places >= code if up else places <= code
-        else:
-            # Where a bin ends is known but for the last digits.
-            room = (greatest - least) * _LAST_DIGITS
-            lows, highs = np.array(cells.bins).reshape(-1, 2).T
-            marked[:bins] = highs >= inside - room if up else lows <= inside + room
-        for place, atom in enumerate(cells.atoms, start=bins):
-            edge = inside if least <= atom <= greatest else number
-            marked[place] = atom >= edge if up else atom <= edge
-        return marked
-
     def __str__(self) -> str:
         bare = self.value and self.value == self.value.strip() and self.value[0] not in _QUOTES
         return f"{self.column} {self.comparison} " + (self.value if bare else f'"{self.value}"')
 
 
-def _read(text: str, cells: NumberCells, storage: Storage) -> list[float]:
-    """Return what stored values that a person takes for this one are read as; none if unreadable.
+def _beside(cells: NumberCells, number: float, *, up: bool) -> NDArray[np.bool_]:
+    """Cells of numbers from this one on, upwards or downwards.
 
-    Dates are written in the column's format or as ISO 8601. Of a fraction such as 5.2, a column of
-    single or half precision stores the nearest one that it has.
+    Codes of bins keep the order of values; a value beyond the bounds is moved there, unless it is
+    an atom.
+    """
+    marked = np.zeros(cells.size, bool)
+    code = cells.cell_of(number)
+    marked[code] = True
+    number = math.floor(number) if cells.column.kind is not Kind.REAL else number
+    least, greatest = cells.span
+    inside = min(max(number, least), greatest)
+    bins = len(cells.bins)
+    if code < bins:
+        places = np.arange(bins)
+        marked[:bins] = places >= code if up else places <= code
+    else:
+        # Where a bin ends is known but for the last digits.
+        room = (greatest - least) * _LAST_DIGITS
+        lows, highs = np.array(cells.bins).reshape(-1, 2).T
+        marked[:bins] = highs >= inside - room if up else lows <= inside + room
+    for place, atom in enumerate(cells.atoms, start=bins):
+        edge = inside if least <= atom <= greatest else number
+        marked[place] = atom >= edge if up else atom <= edge
+    return marked
+
+
+def _meant(text: str, cells: NumberCells, storage: Storage) -> list[tuple[float, float]]:
+    """Return the stored numbers that a person may take for a value, from the least to the greatest.
+
+    There is one range for each way to read the value, and none if it is unreadable.
     """
     column = cells.column
-    found = [cells.number_of(text)]
     if column.kind in {Kind.DATE, Kind.DATETIME}:
-        if column.format is not None:
-            found.append(NumberCells(replace(column, format=None)).number_of(text))
-    elif storage is Storage.BOOLEAN:
-        truth = _truth(text)
-        found.append(None if truth is None else float(truth))
-    numbers = [number for number in found if number is not None]
-    if column.kind is Kind.REAL:
-        exact = [number for number in numbers if not number.is_integer()]
-        with np.errstate(over="ignore"):
-            near = [float(kind(one)) for one in exact for kind in (np.float32, np.float16)]
-        numbers += [one for one in near if math.isclose(one, exact[0], rel_tol=_HALF_PRECISION)]
-    return numbers
+        patterns = dict.fromkeys((column.format, None))
+        return [one for pattern in patterns if (one := _moments(text, column, pattern))]
+    number, truth = cells.number_of(text), _truth(text)
+    if number is None and storage is Storage.BOOLEAN and truth is not None:
+        number = float(truth)
+    if number is None:
+        return []
+    near = _nearby(number) if column.kind is Kind.REAL else [number]
+    return [(min(near), max(near))]
+
+
+def _nearby(number: float) -> list[float]:
+    """Return what a fraction such as 0.7 becomes in columns of lower precision, or by an engine."""
+    with np.errstate(over="ignore"):
+        single, half = float(np.float32(number)), float(np.float16(number))
+    if number in {single, half}:  # exact in binary
+        return [number]
+    near = [one for one in (single, half) if math.isclose(one, number, rel_tol=_HALF_PRECISION)]
+    return [number, number * (1 - _LAST_BITS), number * (1 + _LAST_BITS), *near]
+
+
+def _moments(text: str, column: Column, pattern: str | None) -> tuple[float, float] | None:
+    """Return the first and last moment of a written date: the whole day where no clock is given.
+
+    Written by a pattern, or as ISO 8601 without one.
+    """
+    first = NumberCells(replace(column, format=pattern)).number_of(text)
+    if first is None or column.kind is Kind.DATE:
+        return None if first is None else (first, first)
+    reading = MomentPattern(pattern)
+    match = re.match(reading.regex, text)
+    given = {part for part, group in reading.groups.items() if match and match[group]}
+    length = next((_SECONDS[part] for part in "SMH" if part in given), _SECONDS["d"])
+    return first, first + length - 1
 
 
 def _decimal(text: str) -> Decimal | None:
