@@ -1,5 +1,6 @@
 """Caps that protected other records than those that their condition names."""
 
+import datetime as dt
 from fractions import Fraction
 
 import numpy as np
@@ -21,6 +22,15 @@ CODE = Column(
     name="code", kind=Kind.CATEGORICAL, categories=("1", "2", "3"), other="else", null=True
 )
 AGE = Column(name="age", kind=Kind.INTEGER, bounds=(0, 99), bins=10, null=True)
+SHARE = Column(name="share", kind=Kind.REAL, bounds=(0, 1), bins=10, null=True)
+VISIT = Column(
+    name="visit",
+    kind=Kind.DATETIME,
+    bounds=(dt.datetime(2020, 1, 1), dt.datetime(2020, 1, 9)),  # noqa: DTZ001 - naive, as columns
+    bins=192,
+    null=True,
+)
+LATE = [dt.datetime(2020, 1, day, 18) for day in (5, 6, 7, 2)]  # noqa: DTZ001 - as above
 LONG = "0" * 70 + "95"
 
 CASES = {
@@ -32,6 +42,10 @@ CASES = {
     "a number of many characters": (AGE, "age >= 90", ["1", "2", "3", LONG], pa.string()),
     "an infinite number": (AGE, "age >= 90", [1.0, 2.0, 3.0, np.inf], pa.float64()),
     "a number that is spelled out": (AGE, "age >= 90", ["1", "2", "3", "ninety"], pa.string()),
+    # In single precision 0.7 is a little less, and lies in the bin below.
+    "a fraction in single precision": (SHARE, "share >= 0.7", [0.1, 0.2, 0.3, 0.7], pa.float32()),
+    # Read as midnight, a date did not stand for its day.
+    "a moment of the day": (VISIT, "visit <= 2020-01-02", LATE, pa.timestamp("s")),
     "a missing value": (AGE, "age = 90", ["1", "2", "3", None], pa.string()),
     "an unlisted value": (CODE, "code = 1", ["2", "3", "2", "one"], pa.string()),
 }

@@ -17,6 +17,7 @@ from understudy.encode.labels import NO_WORDS, YES_WORDS, LabelCells
 from understudy.encode.numbers import NumberCells
 from understudy.encode.ops import NUMBER, MomentPattern, Storage
 from understudy.errors import BadInput, UnknownColumn, listed
+from understudy.schema import Schema
 
 _LAST_DIGITS = 1e-9
 _HALF_PRECISION, _LAST_BITS = 2**-10, 2**-50
@@ -138,6 +139,12 @@ class Where:
             encoding: How values become codes.
             storage: By column, how the table stores it.
         """
+        stated = self.stated(encoding, storage)
+        fallback = encoding.cells[self.column].fallback
+        return tuple(one or code in fallback for code, one in enumerate(stated))
+
+    def stated(self, encoding: Encoding, storage: Mapping[str, Storage]) -> tuple[bool, ...]:
+        """By code, whether a record may have it whose value is read and meets the condition."""
         if self.column not in encoding.cells:
             raise UnknownColumn(self.column, tuple(encoding.cells))
         cells = encoding.cells[self.column]
@@ -146,9 +153,12 @@ class Where:
         elif isinstance(cells, LabelCells):
             marked = self._labels(cells, storage[self.column], encoding)
         else:  # of an open column nothing is known yet
-            return (True,) * cells.size
-        marked[[*cells.fallback]] = True
+            marked = np.ones(cells.size, bool)
         return tuple(bool(one) for one in marked)
+
+    def described(self, schema: Schema) -> str:
+        """The condition in words, with the values that always meet it."""
+        return in_words(str(self), also_meeting(schema[self.column]))
 
     def check(self, encoding: Encoding, storage: Mapping[str, Storage]) -> None:
         """Refuse, by public facts, a condition that the schema cannot decide."""
