@@ -90,7 +90,8 @@ def synthesize(  # noqa: PLR0913 - each is a choice of its own, by name
             "income _||_ sex | occupation, education".
         protect_outliers: Let records count less whose values are rare; True, or how.
         outlier_epsilon: What those protected lose at most; half of epsilon unless you say so.
-        protect_where: Public conditions, such as "age >= 90", under which records count less.
+        protect_where: Public conditions, such as "age >= 90", under which records count less. A
+            value that is missing, unreadable or not listed meets every condition on its column.
         rows: How many rows to draw; without it about as many as the table has.
         unit: Whose privacy is protected: record, replace, or person:ID:3.
         strict: Refuse, where facts would have to be found out.
@@ -155,7 +156,11 @@ def synthesize(  # noqa: PLR0913 - each is a choice of its own, by name
         open_ends = strict or _reads_alone(recipe)
         known, notes = ((), ()) if open_ends else _discover(book, finding, tell)
         asked, weighed = book, None
+        shared: tuple[str, ...] = ()
         if protection is not None:
+            shared = tuple(protection.remarks(book.encoding))
+            for sentence in shared:
+                tell(sentence.removesuffix("."))
             tell(protection.doing)
             weighed = protection.weigh(book, known)
             asked, known = weighed.ledger, weighed.known
@@ -174,7 +179,7 @@ def synthesize(  # noqa: PLR0913 - each is a choice of its own, by name
     drawn = _drawn(model, facts, count, seed)
     said = recipe.remarks(model, book.schema.target) if isinstance(recipe, Remarking) else ()
     notes = (*_malformed_note(malformed, total), *notes)
-    return Release(drawn, certificate, facts, model, (*costs, *notes, *said, *note))
+    return Release(drawn, certificate, facts, model, (*costs, *notes, *shared, *said, *note))
 
 
 def _reads_alone(recipe: Mechanism) -> bool:

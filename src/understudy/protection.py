@@ -1,12 +1,13 @@
 """Records that shall lose less than others: rare ones, and those that a public condition names."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
 
 import numpy as np
 
+from understudy.encode import Encoding
 from understudy.errors import BadInput
 from understudy.mechanisms.api import Model
 from understudy.mechanisms.parameters import told
@@ -38,7 +39,7 @@ PROTECTION = "protection"
 CURVE = "risk curve"
 """And the weights that came of it."""
 _DRAWN, _MOST_FOLD = 20_000, 8
-"""A drawn row stands for so many at most: a model knows little of rows that count less."""
+"""A drawn row stands for at most this many: a model knows little of rows that count less."""
 
 
 @dataclass(frozen=True)
@@ -147,6 +148,17 @@ class Protection:
         if self.risk is None:
             return "Weighing records by the conditions"
         return "Weighing records by how rare they are"
+
+    def remarks(self, encoding: Encoding) -> Iterator[str]:
+        """Columns of conditions in which missing values share a cell with others."""
+        for name in dict.fromkeys(one.column for one in self.where):
+            cells = encoding.cells[name]
+            if cells.missing is None and 0 in cells.fallback:
+                yield (
+                    f"Column {name!r} has no cell for missing values. They fall into its first "
+                    f"cell ({cells.describe(0)}), so that all records there count less under a "
+                    "condition. Declare null = true to keep them apart."
+                )
 
     def weigh(self, ledger: Ledger, known: Sequence[Measurement]) -> Weighed:
         """The ledger in which they count less."""

@@ -289,6 +289,49 @@ def test_a_condition_costs_nobody_else_anything():
     assert "a0" in planned.costs[1]
 
 
+def test_a_condition_tells_the_mean_weight_and_who_else_counts_less():
+    facts = Schema(
+        (
+            Column(name="age", kind=Kind.INTEGER, bounds=(0, 89), bins=9, null=True),
+            Column(name="job", kind=Kind.CATEGORICAL, categories=("a", "b"), other="c", null=True),
+        )
+    )
+    choices = {"epsilon": 2.0, "mechanism": "independent", "rows": 1000}
+    planned = plan(facts, **choices, protect_where=["age >= 80"])
+    cost = planned.protection_cost
+    # One bin of ten cells, and the cell of missing values.
+    light = cost.weight
+    assert cost.mean_weight == pytest.approx(0.8 + 0.2 * light)
+    assert cost.mean_weight_stated == pytest.approx(0.9 + 0.1 * light)
+    assert cost.conditions == ("age >= 80, missing or unreadable",)
+    assert f"Mean weight: {cost.mean_weight:.2g} if" in planned.costs[2]
+    assert "missing, unreadable or not listed counts less too" in planned.costs[2]
+    assert any("Records with age >= 80, missing or unreadable" in line for line in planned.promise)
+    assert cost.remarks == ()
+    both = plan(facts, **choices, protect_where=["age >= 80", "age <= 5", "job = a"])
+    weight = both.protection_cost
+    # Three of ten cells, or three of four.
+    assert weight.mean_weight == pytest.approx(0.7 / 4 + (1 - 0.7 / 4) * weight.weight)
+    assert weight.conditions[2] == "job = a, missing, unreadable or not listed"
+
+
+def test_a_plan_tells_where_missing_values_share_a_cell_with_others():
+    facts = Schema((Column(name="age", kind=Kind.INTEGER, bounds=(0, 89), bins=9, null=False),))
+    planned = plan(facts, epsilon=2.0, mechanism="independent", protect_where=["age >= 80"])
+    (remark,) = planned.protection_cost.remarks
+    assert "first cell (0 to 9)" in remark
+    assert "null = true" in remark
+    assert remark in planned.costs
+    release = pipeline.synthesize(
+        rows_of_somebody(facts, 50).select(["age"]),
+        epsilon=2.0,
+        schema=facts,
+        mechanism="independent",
+        protect_where=["age >= 80"],
+    )
+    assert remark in release.notes
+
+
 # --- the forecast ---------------------------------------------------------------------------------
 
 

@@ -36,11 +36,17 @@ ProtectOutliers = Annotated[
 ]
 ProtectWhere = Annotated[
     list[str] | None,
-    typer.Option(metavar="age>=90", help="Records that meet this count less; repeatable."),
+    typer.Option(
+        metavar="age>=90",
+        help="Cap the epsilon of records that meet this condition, or whose value is missing, "
+        "unreadable or not listed; repeatable.",
+    ),
 ]
 OutlierEpsilon = Annotated[
     float | None,
-    typer.Option(metavar="E", help="What those protected lose at most; else half of epsilon."),
+    typer.Option(
+        metavar="E", help="Epsilon of protected records at most; half of epsilon by default."
+    ),
 ]
 AsJson = Annotated[bool, typer.Option("--json", help="Print JSON and nothing else.")]
 

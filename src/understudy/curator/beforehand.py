@@ -18,7 +18,6 @@ from understudy.privacy.answers import Measurement
 from understudy.privacy.certificate import Certificate
 from understudy.privacy.events import Gaussian
 from understudy.privacy.weights import UNIT, RowWeights
-from understudy.privacy.where import Where
 from understudy.protection import CURVE, PROTECTION
 from understudy.select.rarity import rarity_by, scores_by, shares_by
 from understudy.select.risk import RiskWeights, steps_by, weights_told
@@ -88,8 +87,8 @@ class Estimator:
 
     recipe: RiskWeights
     capped: int | None
-    conditions: tuple[tuple[str, tuple[bool, ...]], ...]
-    condition_weight: int
+    conditional: bool
+    """Whether conditions cap records: whoever meets one scores at the last threshold or above."""
     counts: dict[str, Numbers]
     scale: float
     second: float
@@ -100,14 +99,15 @@ class Estimator:
     def losses(self, row: Mapping[str, int], rng: np.random.Generator) -> tuple[float, float]:
         """Given the released counts, and beforehand."""
         code = {name: np.array([code]) for name, code in row.items()}
-        own = float(self.weights.of_rows(code)[0]) / UNIT
+        weights = self.weights
+        own = float(weights.of_rows(code)[0]) / UNIT
         ends = np.array([-1.0, 1.0])
         fixed = [(ends, np.full(2, own))]
         given = _normal_epsilon(
             np.sqrt(len(row) / self.scale**2 + (own * self.second) ** 2), self.delta
         )
-        if any(codes[row[name]] for name, codes in self.conditions):
-            fixed = [(ends, np.full(2, self.condition_weight / UNIT))]
+        if self.conditional and weights.scores(code)[0] >= weights.thresholds[-1]:
+            fixed = [(ends, np.full(2, weights.weights[-1] / UNIT))]
             return given, beforehand(fixed, len(row), self.scale, self.second, self.delta)
         drawn = [self._drawn(row, rng) for _ in range(_DRAWS)]
         return given, beforehand(drawn, len(row), self.scale, self.second, self.delta)
@@ -165,7 +165,6 @@ def estimator_of(
         )
     told = protection["risk"]
     recipe = RiskWeights(gamma=0.0) if told is None else RiskWeights(**told)
-    where = [Where.parse(one) for one in protection["where"]]
     counts = {
         name: np.bincount(real[name], minlength=encoding.domain.sizes[name]).astype(np.float64)
         for name in names
@@ -173,8 +172,7 @@ def estimator_of(
     return Estimator(
         recipe,
         curve["capped"] if told is not None else None,
-        tuple((one.column, one.codes(encoding)) for one in where),
-        weights.weights[-1],
+        bool(protection["where"]),
         counts,
         event.scale,
         float(np.sqrt(2 * float(second))),

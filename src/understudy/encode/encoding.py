@@ -37,6 +37,10 @@ class Cells(Protocol):
         """The cell of missing values, if there is one."""
 
     @property
+    def fallback(self) -> frozenset[int]:
+        """The cells of values that are missing, unreadable or not listed."""
+
+    @property
     def searched(self) -> bool:
         """Whether a code is found by search among many edges."""
 

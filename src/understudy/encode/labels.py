@@ -41,6 +41,21 @@ class LabelCells:
         return len(self.labels) if self.column.other is not None else None
 
     @property
+    def fallback(self) -> frozenset[int]:
+        """The cells of values that are missing, unreadable or not listed."""
+        return frozenset({self._missing, self._stray})
+
+    @property
+    def _missing(self) -> int:
+        """The cell of missing values, whether or not it is theirs alone."""
+        return next((c for c in (self.missing, self.other) if c is not None), 0)
+
+    @property
+    def _stray(self) -> int:
+        """The cell of values that are not listed, whether or not it is theirs alone."""
+        return next((c for c in (self.other, self.missing) if c is not None), 0)
+
+    @property
     def size(self) -> int:
         """How many cells there are."""
         return len(self.labels) + (self.column.other is not None) + (self.column.null is not False)
@@ -56,9 +71,8 @@ class LabelCells:
     def code(self, readings: tuple[Value, ...], ops: Ops) -> Value:
         """The cell of each value."""
         (text,) = readings
-        missing = next((c for c in (self.missing, self.other) if c is not None), 0)
-        stray = next((c for c in (self.other, self.missing) if c is not None), 0)
-        otherwise = missing
+        missing, stray = self._missing, self._stray
+        otherwise: Value = missing
         if stray != missing:
             otherwise = ops.where(ops.filled(text), stray, missing)
         if self.column.kind is not Kind.BOOLEAN:

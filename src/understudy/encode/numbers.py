@@ -73,6 +73,11 @@ class NumberCells:
         return self.size - 1 if self.column.null is not False else None
 
     @property
+    def fallback(self) -> frozenset[int]:
+        """The cell of values that are missing or unreadable."""
+        return frozenset({0 if self.missing is None else self.missing})
+
+    @property
     def size(self) -> int:
         """How many cells there are."""
         return len(self.bins) + len(self.atoms) + (self.column.null is not False)
@@ -88,8 +93,12 @@ class NumberCells:
     def code(self, readings: tuple[Value, ...], ops: Ops) -> Value:
         """The cell of each value."""
         number, known = self._number(readings, ops)
-        missing = 0 if self.missing is None else self.missing
-        return ops.where(known, self._code(number, ops), missing)
+        (otherwise,) = self.fallback
+        return ops.where(known, self._code(number, ops), otherwise)
+
+    def cell_of(self, number: float) -> int:
+        """The cell of a number that has been read."""
+        return int(self._cell(np.array([number]))[0])
 
     def number_of(self, text: str) -> float | None:
         """A written value as the number that cells are made of; None where it is no value."""

@@ -58,6 +58,11 @@ class ShapeCells:
         return MISSING
 
     @property
+    def fallback(self) -> frozenset[int]:
+        """The cells of values that are missing or unreadable."""
+        return frozenset({MISSING, TEXT})
+
+    @property
     def searched(self) -> bool:
         """Whether a code is found by search among many edges."""
         return True

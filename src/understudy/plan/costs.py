@@ -6,6 +6,9 @@ from dataclasses import dataclass
 from fractions import Fraction
 from itertools import combinations
 
+import numpy as np
+from numpy.typing import NDArray
+
 from understudy.errors import listed
 from understudy.mechanisms.api import Model
 from understudy.model.labelled import LabelledModel
@@ -15,6 +18,7 @@ from understudy.privacy.weights import UNIT
 from understudy.protection import Protection
 from understudy.report.pages import percent
 from understudy.report.words import number_of
+from understudy.schema import Schema
 from understudy.select.risk import Weighed
 from understudy.separation import Separation
 
@@ -86,22 +90,40 @@ class ProtectionCost:
     outliers: float
     """The part of rows beyond the threshold, about; 0 where conditions alone decide."""
     conditions: tuple[str, ...]
+    """In words, with the values that always meet them."""
+    mean_weight: float
+    """Of all rows, if the cells of each column were equally common and nobody else counted less."""
+    mean_weight_stated: float
+    """The same, if no value met a condition because it is missing, unreadable or not listed."""
+    remarks: tuple[str, ...]
     smallest_cap: float
     """The ε that every record has lost before any can count less: no cap can be below."""
 
     @classmethod
     def of(
-        cls, protection: Protection, weighed: Weighed, budget: Budget, found: Fraction
+        cls,
+        protection: Protection,
+        weighed: Weighed,
+        budget: Budget,
+        found: Fraction,
+        schema: Schema,
     ) -> "ProtectionCost":
         """The cost, where finding facts out took `found` of ρ in any case."""
         scores = weighed.spent - found
         rest = weighed.rest
+        encoding, storage = weighed.ledger.encoding, weighed.ledger.storage
+        capped = weighed.weights.weights[-1] / UNIT  # whoever meets a condition scores highest
+        marked = [(one.column, one.codes(encoding, storage)) for one in protection.where]
+        stated = [(one.column, one.stated(encoding, storage)) for one in protection.where]
         return cls(
             share=float(scores / budget.rho),
             noise=math.sqrt((rest + scores) / rest) if rest else math.inf,
             weight=min(weighed.weights.weights) / UNIT,
             outliers=0.0 if protection.risk is None else protection.risk.outliers,
-            conditions=tuple(map(str, protection.where)),
+            conditions=tuple(one.described(schema) for one in protection.where),
+            mean_weight=_mean_weight(marked, capped),
+            mean_weight_stated=_mean_weight(stated, capped),
+            remarks=tuple(protection.remarks(encoding)),
             smallest_cap=epsilon_of_rho(weighed.spent, budget.converting),
         )
 
@@ -123,8 +145,25 @@ class ProtectionCost:
             f"Those protected ({'; '.join(whom)}) count {self.weight:.2g} of a full record at "
             "the least: they come out rarer than they are, by as much."
         )
+        if self.conditions:
+            yield (
+                f"Mean weight: {self.mean_weight:.2g} if all cells of a column were equally "
+                f"common, and {self.mean_weight_stated:.2g} without those of values that always "
+                "meet a condition. A record whose value is missing, unreadable or not listed "
+                "counts less too: nobody can tell that it does not meet the condition."
+            )
+        yield from self.remarks
         if self.smallest_cap:
             yield (
                 "In the counts before, every record counts fully; these cost epsilon "
                 f"{at_most(self.smallest_cap)}, and no cap can be smaller."
             )
+
+
+def _mean_weight(marked: Sequence[tuple[str, Sequence[bool]]], capped: float) -> float:
+    """Return the mean weight if columns were independent and their cells equally common."""
+    by_column: dict[str, NDArray[np.bool_]] = {}
+    for name, codes in marked:
+        by_column[name] = by_column.get(name, np.zeros(len(codes), bool)) | np.array(codes)
+    full = math.prod(1 - float(codes.mean()) for codes in by_column.values())
+    return full + (1 - full) * capped

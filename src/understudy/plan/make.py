@@ -76,7 +76,8 @@ def plan(  # noqa: PLR0913 - each is a choice of its own, by name
         graph: What depends directly on what, where that is known.
         constraints: Independences that shall hold in the model, such as "income _||_ sex | job".
         protect_outliers: Let records count less whose values are rare; True, or how.
-        protect_where: Public conditions, such as "age >= 90", under which records count less.
+        protect_where: Public conditions, such as "age >= 90", under which records count less. A
+            value that is missing, unreadable or not listed meets every condition on its column.
         outlier_epsilon: What those protected lose at most.
         unit: Whose privacy is protected: record, replace, or person:ID:3.
         rows: A public bound on the number of rows; without it that of the schema.
@@ -133,11 +134,11 @@ def plan(  # noqa: PLR0913 - each is a choice of its own, by name
         independence_cost=IndependenceCost.of(
             chosen.allowed, told.domain.names, facts.target, told.model
         ),
-        protection_cost=_protection_cost(told, chosen),
+        protection_cost=_protection_cost(told, chosen, facts),
         size=_size(chosen.recipe, told.model),
         forecast=told.forecast,
         epsilons=tuple(at_epsilons(items, chosen.budget, facts, count)),
-        promise=tuple(_promise(chosen)),
+        promise=tuple(_promise(chosen, facts)),
         notes=(
             *demanded.costs(chosen.allowed, facts),
             *notes.about_facts(chosen.schema),
@@ -177,17 +178,17 @@ def _why(recipe: Mechanism, decision: Decision | None, *, automatic: bool) -> It
             yield decision.otherwise
 
 
-def _protection_cost(told: Rehearsal, chosen: Chosen) -> ProtectionCost | None:
+def _protection_cost(told: Rehearsal, chosen: Chosen, facts: Schema) -> ProtectionCost | None:
     if told.opened.weighed is None or chosen.protection is None:
         return None
     before = told.entries[: told.opened.opening]
     found = sum((Fraction(cost(one.event, chosen.budget.order)) for one in before), Fraction(0))
-    return ProtectionCost.of(chosen.protection, told.opened.weighed, chosen.budget, found)
+    return ProtectionCost.of(chosen.protection, told.opened.weighed, chosen.budget, found, facts)
 
 
-def _promise(chosen: Chosen) -> list[str]:
+def _promise(chosen: Chosen, facts: Schema) -> list[str]:
     caps = () if chosen.protection is None else chosen.protection.caps(chosen.budget)
-    told = [(str(cap.where), cap.budget.epsilon, cap.budget.delta) for cap in caps]
+    told = [(cap.where.described(facts), cap.budget.epsilon, cap.budget.delta) for cap in caps]
     return promise(chosen.budget.epsilon, chosen.budget.delta, str(chosen.unit), (), told)
 
 

@@ -12,6 +12,7 @@ from fractions import Fraction
 from typing import Any
 
 from understudy.encode import Encoding
+from understudy.encode.ops import Storage
 from understudy.errors import BudgetSpent, PrivacyRefused
 from understudy.privacy.account import Entry, Request
 from understudy.privacy.accountant import cost, delta, total_delta
@@ -20,7 +21,8 @@ from understudy.privacy.events import BestOf, Event, Exponential, Gaussian, Samp
 from understudy.privacy.scores import STEPS
 from understudy.privacy.unit import Record, Unit
 from understudy.privacy.weights import UNIT, RowWeights
-from understudy.privacy.where import Where
+from understudy.privacy.where import Also, Where, also_meeting, in_words
+from understudy.schema import Schema
 
 CAPS = "caps"
 """What a certificate calls them."""
@@ -52,12 +54,14 @@ class CapBook:
     def __bool__(self) -> bool:
         return bool(self._spent)
 
-    def largest(self, encoding: Encoding, weights: RowWeights | None) -> dict[str, int]:
+    def largest(
+        self, encoding: Encoding, storage: Mapping[str, Storage], weights: RowWeights | None
+    ) -> dict[str, int]:
         """By condition, the largest weight of a record that meets it."""
         if weights is None:
             return {str(cap.where): UNIT for cap in self._spent}
         return {
-            str(cap.where): weights.most_where(cap.where.column, cap.where.codes(encoding))
+            str(cap.where): weights.most_where(cap.where.column, cap.where.codes(encoding, storage))
             for cap in self._spent
         }
 
@@ -132,11 +136,12 @@ def _lighter_noise(event: Gaussian, share: Fraction) -> Gaussian:
     return replace(event, sensitivity_squared=squared, unit_cells=None)
 
 
-def written(caps: Sequence[Cap]) -> list[dict[str, Any]]:
+def written(caps: Sequence[Cap], schema: Schema) -> list[dict[str, Any]]:
     """Caps as plain data, for a certificate."""
     return [
         {
             "where": str(cap.where),
+            "also": [str(one) for one in also_meeting(schema[cap.where.column])],
             "epsilon": cap.budget.epsilon,
             "delta": cap.budget.delta,
             "order": cap.budget.order,
@@ -152,6 +157,13 @@ class ToldCap:
 
     where: str
     budget: Budget
+    also: tuple[Also, ...] = ()
+    """Values that meet the condition whatever it says; certificates of old state none."""
+
+    @property
+    def text(self) -> str:
+        """The condition in words."""
+        return in_words(self.where, self.also)
 
     def spent(self, entries: Iterable[Entry]) -> Fraction | float:
         """What requests cost a record that meets the condition, at most."""
@@ -171,7 +183,11 @@ class ToldCap:
 def told_caps(public: Mapping[str, Any]) -> tuple[ToldCap, ...]:
     """The caps among a certificate's public inputs."""
     return tuple(
-        ToldCap(one["where"], Budget(one["epsilon"], one["delta"], one["order"], one["thresholds"]))
+        ToldCap(
+            one["where"],
+            Budget(one["epsilon"], one["delta"], one["order"], one["thresholds"]),
+            tuple(map(Also, one.get("also", ()))),
+        )
         for one in public.get(CAPS, ())
     )
 

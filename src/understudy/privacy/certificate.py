@@ -110,7 +110,7 @@ class Certificate:
     @property
     def promise(self) -> list[str]:
         """The promise in plain words, a sentence each."""
-        caps = [(cap.where, cap.budget.epsilon, cap.budget.delta) for cap in self.caps]
+        caps = [(cap.text, cap.budget.epsilon, cap.budget.delta) for cap in self.caps]
         if self.each is not None:
             caps.append(("any values", self.each.budget.epsilon, self.each.budget.delta))
         reading = self.public.get(READING, {})

@@ -214,7 +214,7 @@ def _arithmetic(content: Mapping[str, Any], certificate: Certificate) -> Iterato
         note="; ".join(certificate.not_private),
     )
     bounds: list[tuple[str, ToldCap | ToldBound]] = [
-        (f"records with {_shown(cap.where)}", cap) for cap in certificate.caps
+        (f"records with {_shown(cap.text)}", cap) for cap in certificate.caps
     ]
     if certificate.each is not None:
         bounds.append(("records with any values", certificate.each))

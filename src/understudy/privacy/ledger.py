@@ -207,7 +207,7 @@ class Ledger:
             check(schema)
         book, individual = CapBook(caps, unit), Filter(each, unit)
         for cap in caps:
-            cap.where.check(table.encoding)
+            cap.where.check(table.encoding, table.storage)
         if file is not None:
             check_delta(read_ledger(file).budget, schema)
         release = None if file is None else open_release(file, budget, str(unit), table_id=table_id)
@@ -218,7 +218,7 @@ class Ledger:
             READING: dict(rows.reading),
             "unit": str(unit),
             **({TABLE_ID: table_id} if table_id is not None else {}),
-            **({CAPS: written(caps)} if caps else {}),
+            **({CAPS: written(caps, schema)} if caps else {}),
             **({EACH: bound_written(each)} if each is not None else {}),
         }
         core = _Core(
@@ -719,7 +719,7 @@ class Ledger:
         if not (caps or individual):
             self._account.debit(event, request)
             return
-        largest = caps.largest(self._core.encoding, weights)
+        largest = caps.largest(self._core.encoding, self._core.storage, weights)
         if caps and weights is not None:
             request = {**request, "weights": {**request["weights"], "capped": largest}}
         request = individual.told(request, weights)

@@ -2,22 +2,26 @@
 
 import math
 import re
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from decimal import Decimal
 from enum import StrEnum
 
 import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from understudy.column import Kind, Source
+from understudy.column import WHITESPACE, Column, Kind, Source
 from understudy.encode import Encoding
-from understudy.encode.encoding import Cells
-from understudy.encode.labels import LabelCells
+from understudy.encode.labels import NO_WORDS, YES_WORDS, LabelCells
 from understudy.encode.numbers import NumberCells
-from understudy.encode.shapes import ShapeCells
-from understudy.errors import BadInput, UnknownColumn
+from understudy.encode.ops import NUMBER, MomentPattern, Storage
+from understudy.errors import BadInput, UnknownColumn, listed
+from understudy.schema import Schema
 
 _LAST_DIGITS = 1e-9
+_HALF_PRECISION, _LAST_BITS = 2**-10, 2**-50
+_SECONDS = {"S": 1, "M": 60, "H": 3600, "d": 86400}
 _SENTENCE = re.compile(
     r"^(?P<column>[^<>=].*?)\s*(?P<how>>=|<=|==|=|>|<)(?![<>=])\s*(?P<value>.+)$", re.DOTALL
 )
@@ -51,6 +55,34 @@ def _parts(sentence: str) -> tuple[str, Comparison, str] | None:
     if len(value) > 1 and value[0] == value[-1] and value[0] in _QUOTES:
         value = value[1:-1]
     return match["column"].strip(), _SPELLED[match["how"]], value
+
+
+class Also(StrEnum):
+    """Values that meet every condition on their column: nobody can tell that they do not."""
+
+    MISSING = "missing"
+    UNREADABLE = "unreadable"
+    NOT_LISTED = "not listed"
+
+
+def also_meeting(column: Column) -> tuple[Also, ...]:
+    """Return which values of a column meet every condition on it."""
+    numeric = column.kind.numeric or column.kind is Kind.BOOLEAN
+    if numeric and not set(column.silent) - {"null"}:
+        return Also.MISSING, Also.UNREADABLE
+    return tuple(Also)  # an open column may turn out to be a list of categories
+
+
+def in_words(where: str, also: Sequence[str]) -> str:
+    """Return a condition as people read it, with the values that always meet it.
+
+    >>> in_words("age >= 90", ["missing", "unreadable"])
+    'age >= 90, missing or unreadable'
+    """
+    if not also:
+        return where
+    *others, last = also
+    return f"{', '.join([where, *others])} or {last}"
 
 
 def _endless(value: str) -> bool:
@@ -96,76 +128,179 @@ class Where:
             raise BadInput(msg)
         return cls(*parts)
 
-    def codes(self, encoding: Encoding) -> tuple[bool, ...]:
+    def codes(self, encoding: Encoding, storage: Mapping[str, Storage]) -> tuple[bool, ...]:
         """By code, whether a record that meets the condition may have it; rather too many.
 
-        Codes of bins keep the order of values; a value beyond the bounds is moved there, unless
-        it is an atom. What is no finite number is read as missing, and meets no condition. Where
-        a column turned out to hold what cannot be compared, all codes may.
+        The value is coded as the column's stored values are. A stored value that is missing,
+        unreadable or not listed meets every condition on its column: nobody can tell that it does
+        not. Where a column turned out to hold what cannot be compared, all codes are marked.
+
+        Args:
+            encoding: How values become codes.
+            storage: By column, how the table stores it.
         """
+        stated = self.stated(encoding, storage)
+        fallback = encoding.cells[self.column].fallback
+        return tuple(one or code in fallback for code, one in enumerate(stated))
+
+    def stated(self, encoding: Encoding, storage: Mapping[str, Storage]) -> tuple[bool, ...]:
+        """By code, whether a record may have it whose value is read and meets the condition."""
         if self.column not in encoding.cells:
             raise UnknownColumn(self.column, tuple(encoding.cells))
         cells = encoding.cells[self.column]
-        (code,) = encoding.column_codes(self.column, pa.array([self.value]))
-        number = cells.number_of(self.value) if isinstance(cells, NumberCells) else None
-        marked = np.arange(cells.size) == code
-        # Too late to refuse what was not known when the condition was stated.
-        found = cells.column.source is Source.BOUGHT
         if isinstance(cells, NumberCells):
-            if number is None and not found:
-                raise BadInput(self._no_value())
-            marked |= True if number is None else self._beside(cells, int(code), number)
-        elif self.comparison is not Comparison.IS:
-            if not found:
-                msg = f"{self}: {self.column!r} holds labels, which are compared by = alone."
-                raise BadInput(msg)
-            marked |= True
-        elif not found and not self._readable(cells):
-            raise BadInput(self._no_value())
+            marked = self._numbers(cells, storage[self.column])
+        elif isinstance(cells, LabelCells):
+            marked = self._labels(cells, storage[self.column], encoding)
+        else:  # of an open column nothing is known yet
+            marked = np.ones(cells.size, bool)
         return tuple(bool(one) for one in marked)
 
-    def _readable(self, cells: Cells) -> bool:
-        """Whether a label is listed; or is none that only looks like one, where others may be."""
-        if not isinstance(cells, LabelCells):
-            return True
-        listed = {str(label) for label in cells.labels}
-        alike = {label.casefold() for label in listed}
+    def described(self, schema: Schema) -> str:
+        """The condition in words, with the values that always meet it."""
+        return in_words(str(self), also_meeting(schema[self.column]))
+
+    def check(self, encoding: Encoding, storage: Mapping[str, Storage]) -> None:
+        """Refuse, by public facts, a condition that the schema cannot decide."""
+        self.codes(encoding, storage)
+
+    def _numbers(self, cells: NumberCells, storage: Storage) -> NDArray[np.bool_]:
+        """Cells of numbers and dates that meet the condition."""
+        marked = np.zeros(cells.size, bool)
+        meant = _meant(self.value, cells, storage)
+        if not meant:
+            self._refuse_unless_found(cells.column)
+            return ~marked
+        for low, high in meant:
+            if self.comparison is Comparison.AT_LEAST:
+                marked |= _beside(cells, low, up=True)
+            elif self.comparison is Comparison.AT_MOST:
+                marked |= _beside(cells, high, up=False)
+            elif low < high:
+                marked |= _beside(cells, low, up=True) & _beside(cells, high, up=False)
+            else:
+                marked[cells.cell_of(low)] = True
+        return marked
+
+    def _labels(self, cells: LabelCells, storage: Storage, encoding: Encoding) -> NDArray[np.bool_]:
+        """Cells of labels that equal the value: as text, as a number, or as a boolean."""
+        marked = np.zeros(cells.size, bool)
+        if self.comparison is not Comparison.IS:
+            why = f"{self}: {self.column!r} holds labels, which are compared by = alone."
+            self._refuse_unless_found(cells.column, why)
+            return ~marked
+        value, truth = self.value.strip(WHITESPACE), _truth(self.value)
         if cells.column.kind is Kind.BOOLEAN:
-            return self.value.casefold() in alike
-        strange = cells.other is not None and self.value.casefold() not in alike
-        return self.value in listed or strange
+            if truth is None:
+                self._refuse_unless_found(cells.column)
+                return ~marked
+            marked[int(truth)] = True
+            return marked
+        labels, number = [str(label) for label in cells.labels], _decimal(value)
+        equal = [one == value or (number is not None and number == _decimal(one)) for one in labels]
+        marked[: len(labels)] = equal
+        if storage is Storage.BOOLEAN and truth is not None:
+            marked[encoding.column_codes(self.column, pa.array([truth]))] = True
+        if not marked.any():
+            alike = [one.casefold() == value.casefold() for one in labels]
+            if any(alike) or cells.other is None:
+                near = listed(repr(one) for one, fits in zip(labels, alike, strict=True) if fits)
+                hint = f" The schema lists {near}." if near else ""
+                self._refuse_unless_found(cells.column, self._no_value() + hint)
+            marked[: len(labels)] = alike
+        return marked
+
+    def _refuse_unless_found(self, column: Column, why: str | None = None) -> None:
+        """Refuse, unless the column was inferred: by then it is too late."""
+        if column.source is not Source.BOUGHT:
+            raise BadInput(why or self._no_value())
 
     def _no_value(self) -> str:
         return f"{self}: {self.value!r} is no value of {self.column!r}. Correct the condition."
 
-    def check(self, encoding: Encoding) -> None:
-        """Refuse what can be refused already; of an open column only its name is known."""
-        if not isinstance(encoding.cells.get(self.column), ShapeCells):
-            self.codes(encoding)
-
-    def _beside(self, cells: NumberCells, code: int, number: float) -> NDArray[np.bool_]:
-        """Cells of numbers on the condition's side."""
-        marked = np.zeros(cells.size, bool)
-        if self.comparison is Comparison.IS:
-            return marked
-        up = self.comparison is Comparison.AT_LEAST
-        number = math.floor(number) if cells.column.kind is not Kind.REAL else number
-        least, greatest = cells.span
-        inside = min(max(number, least), greatest)
-        bins = len(cells.bins)
-        if code < bins:
-            places = np.arange(bins)
-            marked[:bins] = places >= code if up else places <= code
-        else:
-            # Where a bin ends is known but for the last digits.
-            room = (greatest - least) * _LAST_DIGITS
-            lows, highs = np.array(cells.bins).reshape(-1, 2).T
-            marked[:bins] = highs >= inside - room if up else lows <= inside + room
-        for place, atom in enumerate(cells.atoms, start=bins):
-            edge = inside if least <= atom <= greatest else number
-            marked[place] = atom >= edge if up else atom <= edge
-        return marked
-
     def __str__(self) -> str:
         bare = self.value and self.value == self.value.strip() and self.value[0] not in _QUOTES
         return f"{self.column} {self.comparison} " + (self.value if bare else f'"{self.value}"')
+
+
+def _beside(cells: NumberCells, number: float, *, up: bool) -> NDArray[np.bool_]:
+    """Cells of numbers from this one on, upwards or downwards.
+
+    Codes of bins keep the order of values; a value beyond the bounds is moved there, unless it is
+    an atom.
+    """
+    marked = np.zeros(cells.size, bool)
+    code = cells.cell_of(number)
+    marked[code] = True
+    number = math.floor(number) if cells.column.kind is not Kind.REAL else number
+    least, greatest = cells.span
+    inside = min(max(number, least), greatest)
+    bins = len(cells.bins)
+    if code < bins:
+        places = np.arange(bins)
+        marked[:bins] = places >= code if up else places <= code
+    else:
+        # Where a bin ends is known but for the last digits.
+        room = (greatest - least) * _LAST_DIGITS
+        lows, highs = np.array(cells.bins).reshape(-1, 2).T
+        marked[:bins] = highs >= inside - room if up else lows <= inside + room
+    for place, atom in enumerate(cells.atoms, start=bins):
+        edge = inside if least <= atom <= greatest else number
+        marked[place] = atom >= edge if up else atom <= edge
+    return marked
+
+
+def _meant(text: str, cells: NumberCells, storage: Storage) -> list[tuple[float, float]]:
+    """Return the stored numbers that a person may take for a value, from the least to the greatest.
+
+    There is one range for each way to read the value, and none if it is unreadable.
+    """
+    column = cells.column
+    if column.kind in {Kind.DATE, Kind.DATETIME}:
+        patterns = dict.fromkeys((column.format, None))
+        return [one for pattern in patterns if (one := _moments(text, column, pattern))]
+    number, truth = cells.number_of(text), _truth(text)
+    if number is None and storage is Storage.BOOLEAN and truth is not None:
+        number = float(truth)
+    if number is None:
+        return []
+    near = _nearby(number) if column.kind is Kind.REAL else [number]
+    return [(min(near), max(near))]
+
+
+def _nearby(number: float) -> list[float]:
+    """Return what a fraction such as 0.7 becomes in columns of lower precision, or by an engine."""
+    with np.errstate(over="ignore"):
+        single, half = float(np.float32(number)), float(np.float16(number))
+    if number in {single, half}:  # exact in binary
+        return [number]
+    near = [one for one in (single, half) if math.isclose(one, number, rel_tol=_HALF_PRECISION)]
+    return [number, number * (1 - _LAST_BITS), number * (1 + _LAST_BITS), *near]
+
+
+def _moments(text: str, column: Column, pattern: str | None) -> tuple[float, float] | None:
+    """Return the first and last moment of a written date: the whole day where no clock is given.
+
+    Written by a pattern, or as ISO 8601 without one.
+    """
+    first = NumberCells(replace(column, format=pattern)).number_of(text)
+    if first is None or column.kind is Kind.DATE:
+        return None if first is None else (first, first)
+    reading = MomentPattern(pattern)
+    match = re.match(reading.regex, text)
+    given = {part for part, group in reading.groups.items() if match and match[group]}
+    length = next((_SECONDS[part] for part in "SMH" if part in given), _SECONDS["d"])
+    return first, first + length - 1
+
+
+def _decimal(text: str) -> Decimal | None:
+    """Return the number that a text states; None if it is none."""
+    return Decimal(text.strip(WHITESPACE)) if re.match(NUMBER, text) else None
+
+
+def _truth(text: str) -> bool | None:
+    """Return the boolean that a text states; None if it is none."""
+    word, number = text.strip(WHITESPACE).lower(), _decimal(text)
+    if word in YES_WORDS or number == 1:
+        return True
+    return False if word in NO_WORDS or number == 0 else None

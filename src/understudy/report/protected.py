@@ -7,7 +7,6 @@ from typing import Any
 
 from markupsafe import Markup
 
-from understudy.privacy.caps import CAPS
 from understudy.privacy.certificate import Certificate
 from understudy.privacy.spelling import fraction
 from understudy.privacy.unit import Record
@@ -109,7 +108,7 @@ def protected(certificate: Certificate) -> Protected | None:
     return Protected(
         tuple(_shown(levels, chosen)),
         curve["threshold"],
-        tuple(Guarantee(one["where"], one["epsilon"]) for one in public.get(CAPS, ())),
+        tuple(Guarantee(cap.text, cap.budget.epsilon) for cap in certificate.caps),
         rare=chosen["risk"] is not None,
         pairs=chosen["risk"] is not None and chosen["risk"]["pairs"],
         alone=certificate.unit == str(Record()),

@@ -1,6 +1,6 @@
 """What a release takes as public: facts that were stated when the table was opened, and choices."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from understudy import demanded
@@ -9,7 +9,7 @@ from understudy.encode.ops import NUMBER_STORAGE, Storage
 from understudy.errors import listed
 from understudy.mechanisms.labelling import INPUTS
 from understudy.mechanisms.tailored import HOW_LABELS
-from understudy.privacy.caps import CAPS
+from understudy.privacy.caps import CAPS, ToldCap
 from understudy.privacy.certificate import Certificate
 from understudy.privacy.facts import outline, undescribed
 from understudy.privacy.individual import EACH
@@ -83,7 +83,8 @@ def choices(certificate: Certificate) -> dict[str, str]:
         for name, value in sorted(certificate.public.items())
         if name not in _NO_CHOICES and value is not None
     }
-    told = {name: shortened(_told(name, value), _LONGEST) for name, value in made.items()}
+    caps = certificate.caps
+    told = {name: shortened(_told(name, value, caps), _LONGEST) for name, value in made.items()}
     facts = [f"{key} = {it}" for key, it in made.get("method", {}).get("parameters", {}).items()]
     return told | ({PARAMETERS: shortened(", ".join(facts), _LONGEST_GRAPH)} if facts else {})
 
@@ -129,11 +130,13 @@ def _facts(column: Column) -> Iterator[str]:
         yield f"written as {column.format}"
 
 
-def _told(name: str, value: Any) -> str:  # noqa: ANN401 - any plain data
+def _told(name: str, value: Any, caps: Sequence[ToldCap]) -> str:  # noqa: ANN401 - plain data
     if name == "method":
         return str(value["name"])
     if name == PROTECTION:
-        who = [*(["rare records"] if value["risk"] else []), *value["where"]]
+        also = {cap.where: cap.text for cap in caps}
+        conditions = [also.get(one, one) for one in value["where"]]
+        who = [*(["rare records"] if value["risk"] else []), *conditions]
         cap = "" if value["epsilon"] is None else f", epsilon at most {value['epsilon']:g}"
         return f"{', '.join(who)}{cap}"
     if name == demanded.INDEPENDENCES:

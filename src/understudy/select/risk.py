@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 
 from understudy.domain import Clique
 from understudy.encode import Encoding
+from understudy.encode.ops import Storage
 from understudy.errors import BadInput, PrivacyRefused, listed
 from understudy.privacy.answers import Measurement
 from understudy.privacy.budget import Budget, epsilon_of_rho, number
@@ -189,13 +190,13 @@ def weighed(  # noqa: PLR0913 - the last three by name
     # Whoever meets a condition scores beyond all that others can.
     tables, beyond = dict(scored.tables), scored.top
     for one in where:
-        marked = np.array(one.codes(ledger.encoding))
+        marked = np.array(one.codes(ledger.encoding, ledger.storage))
         tables[one.column,] = tables.get((one.column,), np.zeros(len(marked))) + beyond * marked
     if where:
         steps[beyond] = min(UNIT if capped is None else capped, *steps.values())
     whole = {columns: table.astype(np.int64) for columns, table in tables.items()}
     weights = ledger.weigh(whole, sorted(steps)[1:], [steps[at] for at in sorted(steps)])
-    meeting = _meeting(rarity.shares, where, ledger.encoding)
+    meeting = _meeting(rarity.shares, where, ledger.encoding, ledger.storage)
     usual = _mean_weight(scored.law, steps)
     kept = ((1 - meeting) * usual + meeting * steps.get(beyond, 0)) / UNIT
     # Where all rows seem to weigh nothing there is nothing to scale by.
@@ -320,11 +321,12 @@ def _meeting(
     shares: Shares,
     where: Sequence[Where],
     encoding: Encoding,
+    storage: Mapping[str, Storage],
 ) -> float:
     """The part of rows that meet a condition, if columns were independent."""
     marked: dict[str, NDArray[np.bool_]] = {}
     for one in where:
-        codes = np.array(one.codes(encoding))
+        codes = np.array(one.codes(encoding, storage))
         marked[one.column] = marked.get(one.column, np.zeros_like(codes)) | codes
     meets_none = 1.0
     for name, codes in marked.items():

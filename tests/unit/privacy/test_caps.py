@@ -3,6 +3,7 @@
 import contextlib
 import json
 import threading
+from dataclasses import replace
 from fractions import Fraction
 from math import ceil, log, sqrt
 
@@ -16,6 +17,7 @@ from helpers.doors import DOORS, requests
 from helpers.tables import score_by_hand
 from understudy.column import Column, Kind, Role
 from understudy.encode import Encoding
+from understudy.encode.ops import Storage
 from understudy.errors import BadInput, BudgetSpent, PrivacyRefused, UnknownColumn
 from understudy.pipeline import synthesize
 from understudy.privacy.accountant import cost, sampled_divergence
@@ -29,7 +31,7 @@ from understudy.privacy.events import (
     SampledGaussian,
     Threshold,
 )
-from understudy.privacy.folder import publish, verify
+from understudy.privacy.folder import publish, read_certificate, verify
 from understudy.privacy.ledger import Ledger
 from understudy.privacy.ledger_file import create_ledger
 from understudy.privacy.scores import STEPS, in_steps
@@ -50,8 +52,18 @@ SCHEMA = Schema(
 )
 BUDGET = Budget(1.0, 1e-9, thresholds=1e-10)
 OLD = Where.parse("age >= 8")
-LIGHT = {"tables": {"age": [0] * 8 + [5] * 2}, "thresholds": [5], "weights": [UNIT, UNIT // 4]}
-"""Those of 8 and more weigh a quarter."""
+LIGHT = {
+    "tables": {"age": [5, *[0] * 7, 5, 5]},
+    "thresholds": [5],
+    "weights": [UNIT, UNIT // 4],
+}
+"""Those of 8 and more weigh a quarter; and those of 0, among whom are those without an age."""
+
+
+NULLABLE = replace(SCHEMA, columns=tuple(replace(c, null=True) if c.coded else c for c in SCHEMA))
+"""With cells of their own for missing values."""
+STORAGE = {"age": Storage.INTEGER, "sex": Storage.BOOLEAN}
+CHECKED = "records with age >= 8, missing or unreadable lost no more than promised"
 
 
 def rows(count=60):
@@ -162,7 +174,7 @@ def test_a_request_is_refused_exactly_if_a_capped_record_would_lose_too_much(ask
             look, weight, most = ledger, UNIT, UNIT
             if weights is not None:
                 # Old records score 5 or 6: their weight is that of the second or third step.
-                made = ledger.weigh({"age": [0] * 8 + [5, 6]}, [5, 6], weights)
+                made = ledger.weigh({"age": [5, *[0] * 7, 5, 6]}, [5, 6], weights)
                 look, weight, most = ledger.weighted(made), max(weights[1:]), max(weights)
             rho = ledger.rest() * Fraction(share)
             before = ledger.rest(), ledger.entries
@@ -204,9 +216,17 @@ def test_weights_that_say_nothing_of_the_condition_protect_nobody():
         by_sex = ledger.weighted(ledger.weigh({"sex": [0, 5]}, [5], [UNIT, 1]))
         with pytest.raises(BudgetSpent):
             by_sex.measure([("age",)], rho=ledger.rest())
-        both = ledger.weigh({"sex": [0, 5], "age": [0] * 9 + [5]}, [5], [UNIT, 1])
+        both = ledger.weigh({"sex": [0, 5], "age": [5, *[0] * 8, 5]}, [5], [UNIT, 1])
         with pytest.raises(BudgetSpent):  # those of 8 still weigh all
             ledger.weighted(both).measure([("age",)], rho=ledger.rest())
+
+
+def test_unread_values_that_still_count_fully_are_not_capped():
+    # A missing age is coded as 0: if that weighs all, nobody under the condition is capped.
+    with opened(capped(0.5)) as ledger:
+        old = ledger.weighted(ledger.weigh({"age": [*[0] * 8, 5, 5]}, [5], [UNIT, 1]))
+        with pytest.raises(BudgetSpent):
+            old.measure([("sex",)], rho=ledger.rest())
 
 
 def test_each_cap_is_kept_for_itself():
@@ -416,7 +436,7 @@ def released():
     return synthesize(
         rows(),
         epsilon=1.0,
-        schema=SCHEMA,
+        schema=NULLABLE,
         mechanism="mst",
         rows=5,
         protect_where=["age >= 8", "sex = true"],
@@ -426,15 +446,18 @@ def released():
 
 def test_the_certificate_says_who_is_capped_in_plain_words(released):
     lines = released.certificate.promise
-    assert "Records with age >= 8: epsilon at most 0.6." in lines
-    assert "Records with sex = true: epsilon at most 0.6." in lines
-    assert "Records with age &gt;= 8" in released.certificate._repr_html_()
+    assert "Records with age >= 8, missing or unreadable: epsilon at most 0.6." in lines
+    assert "Records with sex = true, missing or unreadable: epsilon at most 0.6." in lines
+    assert "Records with age &gt;= 8, missing or unreadable" in released.certificate._repr_html_()
 
 
 def test_another_delta_of_a_cap_is_said():
     with Ledger.open(rows(), SCHEMA, Budget(1.0, 1e-9), caps=[Cap(OLD, Budget(0.5, 1e-12))]) as one:
         lines = one.close().promise
-    assert "Records with age >= 8: epsilon at most 0.5, delta at most 1e-12." in lines
+    assert (
+        "Records with age >= 8, missing or unreadable: epsilon at most 0.5, delta at most 1e-12."
+        in lines
+    )
 
 
 def test_true_costs_recomputed_from_the_certificate_never_exceed_the_cap(released):
@@ -444,7 +467,7 @@ def test_true_costs_recomputed_from_the_certificate_never_exceed_the_cap(release
     weights = weights_told(curve)
     for told in certificate.caps:
         where = Where.parse(told.where)
-        heaviest = weights.most_where(where.column, where.codes(encoding))
+        heaviest = weights.most_where(where.column, where.codes(encoding, STORAGE))
         total = sum(
             own_cost(
                 entry.event,
@@ -501,8 +524,8 @@ def test_verify_computes_caps_again(released, tmp_path):
     released.save(tmp_path / "release")
     found = checks(tmp_path / "release")
     assert all(found.values())
-    assert found["records with age >= 8 lost no more than promised"]
-    assert found["records with sex = true lost no more than promised"]
+    assert found[CHECKED]
+    assert found["records with sex = true, missing or unreadable lost no more than promised"]
 
 
 @pytest.mark.parametrize("edit", TAMPERED.values(), ids=TAMPERED)
@@ -510,7 +533,7 @@ def test_a_certificate_whose_caps_do_not_add_up_fails(edit, released, tmp_path):
     released.save(tmp_path / "release")
     found = edited(tmp_path / "release", edit)
     assert found["nothing in it was changed"]
-    assert not found["records with age >= 8 lost no more than promised"]
+    assert not found[CHECKED]
 
 
 def test_weights_that_nobody_can_have_make_a_certificate_unreadable(released, tmp_path):
@@ -522,6 +545,30 @@ def test_weights_that_nobody_can_have_make_a_certificate_unreadable(released, tm
             content["events"][-1]["request"]["weights"]["capped"]["age >= 8"] = odd
 
         assert edited(folder, edit) == {"the certificate can be read": False}
+
+
+def test_caps_of_older_certificates_are_checked_and_shown_as_they_were(released, tmp_path):
+    released.save(tmp_path / "release")
+
+    def older(content):
+        for cap in content["public"]["caps"]["value"]:
+            del cap["also"]
+
+    found = edited(tmp_path / "release", older)
+    assert all(found.values())
+    assert found["records with age >= 8 lost no more than promised"]
+    told = [cap.text for cap in read_certificate(tmp_path / "release").caps]
+    assert told == ["age >= 8", "sex = true"]
+
+
+@pytest.mark.parametrize("odd", ["missing", ["rich"], [["missing"]], 5, None])
+def test_a_cap_for_unknown_values_makes_a_certificate_unreadable(odd, released, tmp_path):
+    released.save(tmp_path / "release")
+
+    def edit(content):
+        content["public"]["caps"]["value"][0]["also"] = odd
+
+    assert edited(tmp_path / "release", edit) == {"the certificate can be read": False}
 
 
 def test_releases_without_caps_have_no_such_check(tmp_path):

@@ -2,6 +2,7 @@
 
 import datetime as dt
 import math
+from dataclasses import replace
 
 import numpy as np
 import pyarrow as pa
@@ -12,8 +13,9 @@ from hypothesis import strategies as st
 from helpers.tables import columns
 from understudy.column import Column, Kind, Source
 from understudy.encode import Encoding
+from understudy.encode.ops import Storage
 from understudy.errors import BadInput, UnknownColumn
-from understudy.privacy.where import Comparison, Where
+from understudy.privacy.where import Comparison, Where, also_meeting, in_words
 from understudy.schema import Schema
 
 NUMERIC = [Kind.INTEGER, Kind.REAL, Kind.DATE, Kind.DATETIME]
@@ -30,8 +32,12 @@ def meets(value, how, edge):
     return value >= edge if how is Comparison.AT_LEAST else value <= edge
 
 
-def marked(condition, column):
-    codes = Where.parse(condition).codes(encoded(column))
+def stored(column, storage=Storage.TEXT):
+    return {column.name: storage}
+
+
+def marked(condition, column, storage=Storage.TEXT):
+    codes = Where.parse(condition).codes(encoded(column), stored(column, storage))
     return [place for place, held in enumerate(codes) if held]
 
 
@@ -55,7 +61,7 @@ def test_no_record_that_meets_a_condition_has_a_code_outside_of_it(data):
     encoding = encoded(column)
     edge = data.draw(values_near(column))
     how = data.draw(st.sampled_from(list(Comparison)))
-    codes = Where(column.name, how, str(edge)).codes(encoding)
+    codes = Where(column.name, how, str(edge)).codes(encoding, stored(column))
     for value in [edge, *data.draw(st.lists(values_near(column), min_size=1, max_size=12))]:
         if meets(value, how, edge):
             (code,) = encoding.column_codes(column.name, pa.array([str(value)]))
@@ -68,10 +74,10 @@ def test_whoever_holds_a_named_label_has_one_of_its_codes(data):
     column = data.draw(columns(data.draw(st.sampled_from([Kind.CATEGORICAL, Kind.BOOLEAN]))))
     encoding = encoded(column)
     for label in encoding.cells[column.name].labels:
-        codes = Where(column.name, Comparison.IS, str(label)).codes(encoding)
+        codes = Where(column.name, Comparison.IS, str(label)).codes(encoding, stored(column))
         (code,) = encoding.column_codes(column.name, pa.array([str(label)]))
         assert codes[code]
-        assert sum(codes) == 1
+        assert {*np.flatnonzero(codes)} == {code, *encoding.cells[column.name].fallback}
 
 
 AGE = Column(name="age", kind=Kind.INTEGER, bounds=(0, 9), null=True)
@@ -82,32 +88,59 @@ DAY = Column(
 JOB = Column(name="job", kind=Kind.CATEGORICAL, categories=("a", "b"), other="else", null=True)
 
 
+GERMAN = Column(name="day", kind=Kind.DATE, bounds=DAY.bounds, null=True, format="%d.%m.%Y")
+CODE = Column(name="code", kind=Kind.CATEGORICAL, categories=("1", "2", "2.0"), null=True)
+NUMBERS = Column(name="code", kind=Kind.ORDINAL, categories=(1, 3), null=True)
+SEX = Column(name="sex", kind=Kind.BOOLEAN, null=True)
+SHARE = Column(name="share", kind=Kind.REAL, bounds=(0, 1), bins=10, null=True)
+FLAG = Column(name="flag", kind=Kind.CATEGORICAL, categories=("false", "true", "x"), null=True)
+
+
 @pytest.mark.parametrize(
     ("condition", "column", "codes"),
     [
-        ("age >= 8", AGE, [8, 9]),
-        ("age > 8", AGE, [8, 9]),
-        ("age >= 8.5", AGE, [8, 9]),
-        ("age <= 1", AGE, [0, 1]),
-        ("age == 3", AGE, [3]),
-        ("age >= 42", AGE, [9]),
-        ("age <= -1", AGE, [0]),
-        ("age >= -1", AGE, list(range(10))),
+        # The last cell is that of missing and unreadable values.
+        ("age >= 8", AGE, [8, 9, 10]),
+        ("age > 8", AGE, [8, 9, 10]),
+        ("age >= 8.5", AGE, [8, 9, 10]),
+        ("age <= 1", AGE, [0, 1, 10]),
+        ("age == 3", AGE, [3, 10]),
+        ("age >= 42", AGE, [9, 10]),
+        ("age <= -1", AGE, [0, 10]),
+        ("age >= -1", AGE, list(range(11))),
         # Bins 0-3, then the atoms 100 (at the bound, where all beyond it go), -20 and 120.
-        ("age >= 75", ODD, [3, 4, 6]),
-        ("age >= 110", ODD, [3, 4, 6]),
-        ("age >= 130", ODD, [3, 4]),
-        ("age >= -50", ODD, [0, 1, 2, 3, 4, 5, 6]),
-        ("age >= -10", ODD, [0, 1, 2, 3, 4, 6]),
-        ("age <= 130", ODD, [0, 1, 2, 3, 4, 5, 6]),
-        ("age <= 110", ODD, [0, 1, 2, 3, 4, 5]),
-        ("age <= -20", ODD, [0, 5]),
-        ("age = 120", ODD, [6]),
-        ("day >= 2020-01-03", DAY, [2, 3]),
+        ("age >= 75", ODD, [3, 4, 6, 7]),
+        ("age >= 110", ODD, [3, 4, 6, 7]),
+        ("age >= 130", ODD, [3, 4, 7]),
+        ("age >= -50", ODD, [0, 1, 2, 3, 4, 5, 6, 7]),
+        ("age >= -10", ODD, [0, 1, 2, 3, 4, 6, 7]),
+        ("age <= 130", ODD, [0, 1, 2, 3, 4, 5, 6, 7]),
+        ("age <= 110", ODD, [0, 1, 2, 3, 4, 5, 7]),
+        ("age <= -20", ODD, [0, 5, 7]),
+        ("age = 120", ODD, [6, 7]),
+        # Without a cell of their own, missing values are in the first one.
+        ("day >= 2020-01-03", DAY, [0, 2, 3]),
+        ("day >= 2020-01-03 12:30", DAY, [0, 2, 3]),
         ("day <= 1999-12-31", DAY, [0]),
-        ("job = b", JOB, [1]),
-        ("job = 'b'", JOB, [1]),
-        ("job = c", JOB, [2]),
+        # A column's own format, or ISO 8601.
+        ("day >= 3.1.2020", GERMAN, [2, 3, 4]),
+        ("day >= 2020-01-03", GERMAN, [2, 3, 4]),
+        ("job = b", JOB, [1, 2, 3]),
+        ("job = 'b'", JOB, [1, 2, 3]),
+        ("job = c", JOB, [2, 3]),
+        # Numbers are compared as numbers, however they are written.
+        ("code = 1", CODE, [0, 3]),
+        ("code = 1.0", CODE, [0, 3]),
+        ("code = 2.0", CODE, [1, 2, 3]),
+        ("code = 3e0", NUMBERS, [1, 2]),
+        ("sex = TRUE", SEX, [1, 2]),
+        ("sex = no", SEX, [0, 2]),
+        ("sex = 1", SEX, [1, 2]),
+        ("sex = 1.0", SEX, [1, 2]),
+        # In single precision 0.7 is a little less, and lies in the bin below.
+        ("share >= 0.7", SHARE, [6, 7, 8, 9, 10]),
+        ("share >= 0.75", SHARE, [7, 8, 9, 10]),
+        ("share > 0", SHARE, list(range(11))),
     ],
 )
 def test_a_condition_marks_its_side(condition, column, codes):
@@ -124,6 +157,13 @@ def test_a_condition_marks_its_side(condition, column, codes):
         ("day >= tomorrow", DAY, "'tomorrow' is no value of 'day'"),
         ("job >= b", JOB, "holds labels"),
         ("job = c", Column(name="job", kind=Kind.CATEGORICAL, categories=("a",)), "no value"),
+        ("code = 4", CODE, "no value of 'code'"),
+        ("code = 1.5", NUMBERS, "no value of 'code'"),
+        ("code >= 1", NUMBERS, "holds labels"),
+        ("sex = maybe", SEX, "no value of 'sex'"),
+        ("flag = yes", FLAG, "no value of 'flag'"),
+        ("job = A", JOB, "The schema lists 'a'"),
+        ("age >= " + "9" * 80, AGE, "no value of 'age'"),
     ],
 )
 def test_conditions_that_say_nothing_are_refused(condition, column, why):
@@ -162,11 +202,13 @@ def test_a_condition_reads_as_it_was_written():
 def test_of_an_open_column_only_the_name_is_checked():
     column = Column(name="age", kind=Kind.UNKNOWN)
     encoding = Encoding(Schema((column,)), shapes=True)
-    Where.parse("age >= old").check(encoding)
+    Where.parse("age >= old").check(encoding, stored(column))
     with pytest.raises(UnknownColumn):
-        Where.parse("agee >= 1").check(encoding)
+        Where.parse("agee >= 1").check(encoding, stored(column))
     with pytest.raises(BadInput, match="no value"):
-        Where.parse("age >= old").check(encoded(AGE))
+        Where.parse("age >= old").check(encoded(AGE), stored(AGE))
+    # Until it is known what the column holds, any record may meet the condition.
+    assert all(Where.parse("age = 5").codes(encoding, stored(column)))
 
 
 @settings(max_examples=60)
@@ -200,12 +242,13 @@ def test_nothing_is_compared_with_the_infinite(value):
 
 
 @pytest.mark.parametrize("value", [math.inf, -math.inf, math.nan])
-def test_what_is_no_finite_number_is_read_as_missing_and_meets_no_condition(value):
+def test_what_is_no_finite_number_is_read_as_missing_and_meets_every_condition(value):
     column = Column(name="x", kind=Kind.REAL, bounds=(0, 100), bins=10, null=True)
     encoding = Encoding(Schema((column,)))
     (code,) = encoding.column_codes("x", pa.array([value]))
     assert code == encoding.cells["x"].missing
-    assert not Where.parse("x >= 90").codes(encoding)[code]
+    for condition in ("x >= 90", "x <= 3", "x = 5"):
+        assert Where.parse(condition).codes(encoding, stored(column, Storage.FLOAT))[code]
 
 
 @pytest.mark.parametrize(("value", "fits"), [("Paris", True), ("paris", False), ("Oslo", True)])
@@ -214,7 +257,41 @@ def test_a_label_in_other_letters_is_refused(value, fits):
     encoding = Encoding(Schema((column,)))
     condition = Where.parse(f"x = {value}")
     if fits:
-        assert sum(condition.codes(encoding)) == 1
+        assert sum(condition.codes(encoding, stored(column))) == (3 if value == "Paris" else 2)
     else:
         with pytest.raises(BadInput, match="no value of 'x'"):
-            condition.codes(encoding)
+            condition.codes(encoding, stored(column))
+
+
+@pytest.mark.parametrize("value", ["yes", "TRUE", "1", "1.0", "t"])
+def test_stored_booleans_are_compared_as_booleans(value):
+    # False, true, x and missing: a stored true is coded as the label "true".
+    assert marked(f"flag = {value}", FLAG, Storage.BOOLEAN) == [1, 3]
+    ones = Column(name="flag", kind=Kind.INTEGER, bounds=(0, 1), null=True)
+    assert marked(f"flag >= {value}", ones, Storage.BOOLEAN) == [1, 2]
+
+
+@pytest.mark.parametrize("storage", [Storage.TEXT, Storage.INTEGER, Storage.FLOAT])
+@pytest.mark.parametrize("condition", ["code = 1", "code = 1.0", "code = +1", "code = 1e0"])
+def test_integers_and_floats_are_compared_alike(condition, storage):
+    # One missing cell makes a column of integers one of floats.
+    assert marked(condition, CODE, storage) == [0, 3]
+
+
+def test_the_first_cell_is_marked_where_stray_values_fall_into_it():
+    for column in (replace(AGE, null=False), replace(CODE, null=False), replace(SEX, null=False)):
+        assert marked(f"{column.name} = 1", column)[0] == 0
+    # With a cell for unlisted values, missing ones are there, and none in the first.
+    assert marked("job = b", replace(JOB, null=False)) == [1, 2]
+
+
+def test_a_condition_says_in_words_what_else_meets_it():
+    unread, unlisted = ("missing", "unreadable"), ("missing", "unreadable", "not listed")
+    assert also_meeting(AGE) == also_meeting(SEX) == also_meeting(DAY) == unread
+    assert also_meeting(replace(AGE, null=None)) == unread
+    assert also_meeting(JOB) == also_meeting(NUMBERS) == unlisted
+    # An open column may turn out to hold categories.
+    assert also_meeting(Column(name="age", kind=Kind.UNKNOWN)) == unlisted
+    assert also_meeting(Column(name="age", kind=Kind.INTEGER)) == unlisted
+    assert in_words("job = b", unlisted) == "job = b, missing, unreadable or not listed"
+    assert in_words("job = b", ()) == "job = b"
