@@ -121,6 +121,10 @@ class Spy(PrivateTable):
         self.reads.append(("reveal", Spy.written()))
         return super().reveal()
 
+    def malformed(self):
+        self.reads.append(("malformed", Spy.written()))
+        return super().malformed()
+
 
 @pytest.mark.parametrize("door", DOORS)
 @pytest.mark.parametrize("unit", UNITS, ids=str)
@@ -136,18 +140,29 @@ def test_every_read_has_its_entry_before_it(door, unit, monkeypatch):
     assert len(ledger.entries) == 1
 
 
+def test_malformed_records_are_counted_after_their_entry(monkeypatch, tmp_path):
+    monkeypatch.setattr(ledger_module, "PrivateTable", Spy)
+    (tmp_path / "t.csv").write_text(",".join(SCHEMA.names) + "\n1,2\n")
+    ledger = Ledger.open(tmp_path / "t.csv", SCHEMA, BUDGET)
+    monkeypatch.setattr(Spy, "written", staticmethod(lambda: len(ledger.entries)))
+    ledger.malformed(rho=0.001)
+    assert ledger._core.table.reads == [("malformed", 1)]
+    assert len(ledger.entries) == 1
+
+
 def test_no_other_way_leads_from_a_ledger_to_counts_or_rows():
     # Each method of the table that touches rows is seen by the spy; the rest is public facts.
-    touching = {"count", "blocks", "values", "reveal"}
-    public = {"check", "domain", "encoding", "schema", "storage", "recoded"}
+    touching = {"count", "blocks", "values", "reveal", "malformed"}
+    public = {"check", "domain", "encoding", "schema", "storage", "recoded", "can_be_malformed"}
     assert {name for name in vars(PrivateTable) if not name.startswith("_")} == touching | public
     assert touching <= set(vars(Spy))
     # And every public method of a ledger is either a door with a test here, or asks no row.
-    doors = {door.partition(" ")[0] for door in DOORS}
+    doors = {"malformed"} | {door.partition(" ")[0] for door in DOORS}
     asking_nothing = {"open", "close", "end", "split", "fix", "declare", "weigh", "recode"}
     asking_nothing |= {"measure_event", "train_event", "run_rho", "rest", "rest_delta"}
     asking_nothing |= {"domain", "encoding", "schema", "storage", "unit", "budget", "entries"}
     asking_nothing |= {"most_cells", "weighted", "merged", "without"}
+    asking_nothing |= {"reading", "counts_malformed"}
     assert {name for name in vars(Ledger) if not name.startswith("_")} == doors | asking_nothing
 
 
@@ -692,8 +707,9 @@ def test_the_certificate_lists_what_the_promise_rests_on():
     ledger.declare("target", "z")
     ledger.measure([("x",)], scale=50.0)
     content = ledger.close().to_json()
-    assert set(content["public"]) == {"schema", "storage", "unit", "target"}
-    stored = {"x": "integer", "y": "integer", "z": "boolean"}
+    assert set(content["public"]) == {"schema", "storage", "reading", "unit", "target"}
+    assert content["public"]["reading"]["value"] == {"source": "arrow"}
+    stored = {"x": "number", "y": "number", "z": "boolean"}
     assert content["public"]["storage"]["value"] == stored
     assert "bounds = [" in content["public"]["schema"]["value"]
     assert len(content["public"]["target"]["sha256"]) == 64
