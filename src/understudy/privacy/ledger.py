@@ -72,6 +72,7 @@ from understudy.privacy.looks import Look
 from understudy.privacy.merging import Merging
 from understudy.privacy.model_maps import MODEL_MAPS
 from understudy.privacy.noise import (
+    RATE_GRID,
     OsRandom,
     RandomSource,
     all_with_gaussian_noise,
@@ -92,6 +93,8 @@ from understudy.privacy.prices import (
     values_price,
 )
 from understudy.privacy.promise import READING
+from understudy.privacy.query_records import row_map_facts, score_terms
+from understudy.privacy.recompute import planned_defect
 from understudy.privacy.row_maps import ROW_MAPS, Codes, RowMap, summed
 from understudy.privacy.score_book import AskedScores, ScoreBook
 from understudy.privacy.scores import SCORES, STEPS, Score, in_steps
@@ -359,6 +362,9 @@ class Ledger:
         """
         for event in events:
             _check_kind(event, EVENTS)
+            if defect := planned_defect(event, self.unit):
+                msg = f"A plan cannot hold the event {event}: {defect}."
+                raise BadInput(msg)
         self._account.fix(events)
 
     def declare(self, name: str, value: Any) -> None:  # noqa: ANN401 - any plain data
@@ -476,7 +482,7 @@ class Ledger:
         request = {
             "door": "select",
             "candidates": len(asked),
-            "scores": asked.kinds,
+            "scores": score_terms(asked.candidates),
             "sensitivity": str(asked.sensitivity(self.unit)),
         }
         # Rounded up, so that a choice is never sharper than what was paid for.
@@ -500,7 +506,7 @@ class Ledger:
         request = {
             "door": "scores",
             "cliques": [list(candidate.clique) for candidate in candidates],
-            "scores": asked.kinds,
+            "scores": score_terms(asked.candidates),
             "sensitivity": str(sensitivity),
         }
         self._debit(event, look.told(request), look.weights)
@@ -529,11 +535,7 @@ class Ledger:
         weights = look.weights
         whole_row = 1 if weights is None else UNIT
         per_unit = row_map.unit_length * whole_row
-        request = {
-            "door": "sum",
-            "row_map": type(row_map).__name__,
-            "columns": list(row_map.columns),
-        }
+        request = {"door": "sum", **row_map_facts(row_map)}
         self._debit(event, Look(weights).told(request), weights)
         total = summed(row_map, table.blocks(weights), whole_row)
         noisy = with_gaussian_noise(total, event.scale, self._core.source)
@@ -566,6 +568,7 @@ class Ledger:
             "loss": str(task.loss),
             "hidden": task.hidden,
             "steps": task.steps,
+            "rate": None if task.rate is None else task.chances / RATE_GRID,
             "clip": task.clip,
         }
         self._debit(event, Look(weights).told(request), weights)
