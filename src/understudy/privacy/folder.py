@@ -53,6 +53,7 @@ CERTIFICATE = "certificate.json"
 UNIT_NAME = "unit"
 """What the public inputs call the privacy unit."""
 _LAST_DIGITS = 1e-9
+PARTLY = "format 1 can be recomputed in part only"
 _READABLE = "the certificate can be read"
 _NAMED = 3
 """Of wrong requests; more are counted."""
@@ -242,15 +243,13 @@ def _queries(certificate: Certificate, unit: Unit) -> Iterator[Check]:
         more = len(findings.wrong) - _NAMED
         note = "; ".join(findings.wrong[:_NAMED]) + (f"; and {more:,} more" if more > 0 else "")
     elif certificate.version == 1:
-        note = "format 1 can be recomputed in part only"
+        note = "format 1 states fewer facts; of this release all could be recomputed"
         if findings.open:
-            counted = Counter(findings.open)
-            note += "; it does not state " + ", ".join(
+            unstated = ", ".join(
                 f"{what} ({times} {'request' if times == 1 else 'requests'})"
-                for what, times in counted.items()
+                for what, times in Counter(findings.open).items()
             )
-        else:
-            note = "format 1 states fewer facts; of this release all could be recomputed"
+            note = f"{PARTLY}; it does not state {unstated}"
     yield Check(
         "each event follows from its query and the privacy unit",
         passed=not findings.wrong,

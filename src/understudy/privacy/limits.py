@@ -16,9 +16,9 @@ MOST_DEPTH: Final = 200
 MOST_TEXT: Final = 2_000
 """Characters of one exact number: two thirds of it suffice for a product of two doubles."""
 MOST_INTEGER: Final = 2**62
-MOST_COST_EVALUATIONS: Final = 2**20
+MOST_COST_EVALUATIONS: Final = 2**17
 """Costs of requests for records of different weights."""
-MOST_SAMPLED_POINTS: Final = 10**8
+MOST_SAMPLED_POINTS: Final = 5 * 10**7
 """Points of the numerical integrals that sampled training needs."""
 
 

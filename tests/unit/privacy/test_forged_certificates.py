@@ -430,7 +430,7 @@ def test_whatever_a_forger_changes_is_found_unless_it_is_his_to_choose(name, con
     rng = random.Random(f"forger of {name}")  # noqa: S311 - repeatable on purpose
     every = list(paths(contents[name]))
     accepted = 0
-    for trial in range(260):
+    for trial in range(230):
         content, done = copy.deepcopy(contents[name]), []
         for _ in range(rng.choice([1, 1, 1, 2])):
             path = rng.choice(every)
