@@ -57,7 +57,7 @@ class Certificate:
     """The last line's hash in the table's ledger file."""
     files: Mapping[str, str] = field(default_factory=dict)
     """By name, the hash of each file of the release."""
-    version: int = 2
+    format_version: int = 2
     """The format that the certificate is written in."""
 
     @property
@@ -140,7 +140,9 @@ class Certificate:
     def to_json(self) -> dict[str, Any]:
         """The certificate as plain data, with its own hash last."""
         content = {
-            "format": next(name for name, number in FORMATS.items() if number == self.version),
+            "format": next(
+                name for name, number in FORMATS.items() if number == self.format_version
+            ),
             "promise": {
                 "status": NOT_PRIVATE if self.not_private else "differentially private",
                 "epsilon": _number(self.epsilon),
@@ -148,7 +150,7 @@ class Certificate:
                 "unit": self.unit,
                 "because": list(self.not_private),
             },
-            **({} if self.version == 1 else {"unit": unit_to_json(parse_unit(self.unit))}),
+            **({} if self.format_version == 1 else {"unit": unit_to_json(parse_unit(self.unit))}),
             "budget": {
                 "epsilon": self.budget.epsilon,
                 "delta": self.budget.delta,
@@ -206,7 +208,7 @@ def certificate_from_json(content: Mapping[str, Any]) -> Certificate:
         versions=_by_name(content["versions"]),
         ledger_head=_head(content["ledger_head"]),
         files=_by_name(content["files"]),
-        version=FORMATS[content["format"]],
+        format_version=FORMATS[content["format"]],
     )
 
 

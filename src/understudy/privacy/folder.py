@@ -31,9 +31,10 @@ from understudy.privacy.individual import ToldBound
 from understudy.privacy.ledger_file import LedgerRecord
 from understudy.privacy.limits import (
     MOST_CERTIFICATE_BYTES,
+    MOST_FILES,
     TooLarge,
-    check_nesting,
     check_number,
+    check_plain,
 )
 from understudy.privacy.noise import OsRandom
 from understudy.privacy.promise import at_most
@@ -98,7 +99,9 @@ def publish(
         promise = certificate.to_json()
         if key is not None:
             promise["signature"] = sign(promise["sha256"], key)
-        _written(aside / CERTIFICATE, spelled_for_people(promise))
+        written = spelled_for_people(promise)
+        _check_verifiable(written, promise)
+        _written(aside / CERTIFICATE, written)
         sync_folder(aside)
         aside.rename(folder)
         sync_folder(folder.parent)
@@ -108,6 +111,20 @@ def publish(
     finally:
         shutil.rmtree(aside, ignore_errors=True)
     return certificate
+
+
+def _check_verifiable(written: bytes, content: Mapping[str, Any]) -> None:
+    """Refuse a certificate that `verify` would refuse as too large."""
+    try:
+        check_number(len(written), MOST_CERTIFICATE_BYTES, "bytes")
+        check_number(len(content["files"]), MOST_FILES, "files")
+        check_plain(content)
+    except TooLarge as error:
+        msg = (
+            f"The certificate of this release would be too large to verify: {error}. Use fewer "
+            "files, shorter lists of categories and smaller score tables."
+        )
+        raise BadInput(msg) from None
 
 
 def _is_plain(name: str) -> bool:
@@ -174,7 +191,7 @@ def verify(
     try:
         written = _certificate_bytes(folder)
         content = json.loads(written)
-        check_nesting(content)
+        check_plain(content)
         if spelled_for_people(content) == written:
             return tuple(_checks(folder, content, key, ledger))
     except TooLarge as error:
@@ -236,13 +253,13 @@ def _queries(certificate: Certificate, unit: Unit) -> Iterator[Check]:
         unit,
         frozenset(cap.where for cap in certificate.caps),
         bounded=certificate.each is not None,
-        version=certificate.version,
+        version=certificate.format_version,
     )
     note = ""
     if findings.wrong:
         more = len(findings.wrong) - _NAMED
         note = "; ".join(findings.wrong[:_NAMED]) + (f"; and {more:,} more" if more > 0 else "")
-    elif certificate.version == 1:
+    elif certificate.format_version == 1:
         note = "format 1 states fewer facts; of this release all could be recomputed"
         if findings.open:
             unstated = ", ".join(

@@ -68,6 +68,7 @@ from understudy.privacy.ledger_file import (
     open_release,
     read_ledger,
 )
+from understudy.privacy.limits import check_plain
 from understudy.privacy.looks import Look
 from understudy.privacy.merging import Merging
 from understudy.privacy.model_maps import MODEL_MAPS
@@ -371,7 +372,9 @@ class Ledger:
         """List a public input in the certificate: a target, a graph, a constraint."""
         try:
             spelled_for_people({name: value})
-            self._core.public[name] = json.loads(spelled({"value": value}))["value"]
+            plain = json.loads(spelled({"value": value}))
+            check_plain({"public": {name: plain}})
+            self._core.public[name] = plain["value"]
         except (ValueError, TypeError):
             msg = f"{name!r} cannot be listed: give text, finite numbers, lists and dictionaries."
             raise BadInput(msg) from None

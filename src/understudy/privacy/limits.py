@@ -7,7 +7,9 @@ from typing import Any, Final
 
 from understudy.errors import BadInput
 
-MOST_CERTIFICATE_BYTES: Final = 2**24
+MOST_CERTIFICATE_BYTES: Final = 2**26
+MOST_VALUES: Final = 2**20
+"""Numbers, texts, lists and objects in a certificate."""
 MOST_REQUESTS: Final = 10_000
 """Of one release, and of one plan."""
 MOST_FILES: Final = 10_000
@@ -33,10 +35,13 @@ def check_number(count: float, most: float, what: str) -> None:
         raise TooLarge(msg)
 
 
-def check_nesting(content: object) -> None:
-    """Refuse plain data that is nested too deeply."""
+def check_plain(content: object) -> None:
+    """Refuse plain data that is nested too deeply, or holds too many values."""
     level: list[Any] = [content]
+    count = 0
     for _ in range(MOST_DEPTH):
+        count += len(level)
+        check_number(count, MOST_VALUES, "values")
         inner: list[Any] = []
         for value in level:
             if isinstance(value, dict):

@@ -72,6 +72,8 @@ from understudy.privacy.weights import UNIT
 
 _DIGITS = Fraction(1, 10**9)
 """Machines differ after so many digits."""
+_SIX_DIGITS = 1.5e-6
+"""Runs are stated to six digits after the point, the last of which may differ."""
 _LONGEST = 80
 """Of a value in a message."""
 
@@ -268,7 +270,7 @@ def _best_of(record: BestOfRecord, unit: Unit, stated: Event) -> BestOf:
         _check_training_noise(scale)
         if squared and rho(Gaussian(scale, squared, steps)) > rho(run) * (1 + _DIGITS):
             raise Mismatch("a setting costs more than the training that is stated")
-    if abs(Fraction(mean_runs(stated.gamma)) - Fraction(record.runs)) > Fraction(1, 10**5):
+    if abs(mean_runs(stated.gamma) - record.runs) > _SIX_DIGITS:
         raise Mismatch("there are as many runs as gamma says")
     return BestOf((run, score), stated.gamma)
 

@@ -15,15 +15,25 @@ from hashlib import sha256
 
 import pytest
 
-from helpers.certificates import BUDGET, CERTIFICATES
+from helpers.certificates import BUDGET, CERTIFICATES, rows
+from understudy.errors import BadInput
 from understudy.privacy.account import Entry
 from understudy.privacy.accountant import cost, total_epsilon
 from understudy.privacy.budget import Budget
 from understudy.privacy.certificate import Certificate, certificate_from_json
-from understudy.privacy.events import Gaussian, event_from_json
+from understudy.privacy.events import (
+    Exponential,
+    Gaussian,
+    Reveal,
+    SampledGaussian,
+    Threshold,
+    event_from_json,
+)
 from understudy.privacy.folder import publish, verify
+from understudy.privacy.ledger import Ledger
+from understudy.privacy.limits import check_events
 from understudy.privacy.spelling import DEFECTS
-from understudy.privacy.unit import Record
+from understudy.privacy.unit import Record, Replacement
 
 QUERIES = "each event follows from its query and the privacy unit"
 READABLE = "the certificate can be read"
@@ -412,7 +422,7 @@ FREE = (
     # Which columns are asked for, and what is tried, is for the curator to choose.
     r"events/\d+/request/(cliques|inputs|columns|target|loss|hidden|clip|merged|begun)(/.*)?",
     # Where another end of a range, or another score, has the larger share of a sensitivity.
-    r"events/\d+/request/(ranges|scores)(/.*)?",
+    r"events/\d+/request/(ranges|scores|classes)(/.*)?",
     r"events/\d+/request/settings(/.*)?",
     # A weight under a condition is taken for the largest where none is stated.
     r"events/\d+/request/weights(/(capped|by_step|scores)(/.*)?)?",
@@ -529,6 +539,9 @@ def test_certificates_that_are_too_large_are_refused_at_once(contents, folder):
         many = copy.deepcopy(content)
         many[part] = many[part][:1] * number
         assert f"{limit}: " in too_large(folder, rehashed(many))
+    wide = copy.deepcopy(content)
+    wide["public"]["target"] = {"sha256": "", "value": [0] * 2**20}
+    assert "values" in too_large(folder, rehashed(wide))
     deep = 1
     for _ in range(300):
         deep = [deep]
@@ -537,7 +550,7 @@ def test_certificates_that_are_too_large_are_refused_at_once(contents, folder):
     assert "deep" in too_large(folder, rehashed(nested))
     files = {f"{place}.csv": "0" * 64 for place in range(20_000)}
     assert "files" in too_large(folder, rehashed({**content, "files": files}))
-    (folder / "certificate.json").write_bytes(b" " * (2**24 + 1))
+    (folder / "certificate.json").write_bytes(b" " * (2**26 + 1))
     (check,) = verify(folder)
     assert not check.passed
     assert "too large to verify: bytes" in check.note
@@ -589,6 +602,32 @@ def test_plans_whose_exact_total_takes_long_get_their_zcdp_bound(scales, tmp_pat
     assert time.process_time() - began < MOST_SECONDS
     assert [check.what for check in checks if not check.passed] == []
     assert any("zCDP" in check.note for check in checks)
+
+
+def test_what_could_not_be_verified_is_not_made(certificates, tmp_path):
+    with pytest.raises(BadInput, match="at most 10,000 requests"):
+        check_events(10_001)
+    deep = 1
+    for _ in range(200):
+        deep = [deep]
+    with Ledger.open(rows(), None, BUDGET, discover=True) as ledger:
+        with pytest.raises(BadInput, match="cannot be listed"):
+            ledger.declare("fact", deep)
+        for odd in (
+            Gaussian(80.0, Fraction(1), unit_cells=5),
+            Threshold(80.0, 900, Fraction(1), columns=1, arrivals=2),
+            Reveal("rows"),
+        ):
+            with pytest.raises(BadInput, match="A plan cannot hold the event"):
+                ledger.fix([odd])
+    with Ledger.open(rows(), None, BUDGET, discover=True, unit=Replacement()) as ledger:
+        with pytest.raises(BadInput, match="one record only"):
+            ledger.fix([SampledGaussian(0.5, 2.0**20, Fraction(1), 1)])
+        ledger.fix([Exponential(0.01), Threshold(800.0, 9000, Fraction(2), 1, 1)])
+    large = replace(certificates["fixed"], public={"fact": [0] * 2**20})
+    with pytest.raises(BadInput, match="too large to verify: values"):
+        publish(tmp_path / "release", {}, large)
+    assert list(tmp_path.iterdir()) == []
 
 
 def test_an_enormous_epsilon_can_be_told():
