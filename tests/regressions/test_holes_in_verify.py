@@ -9,7 +9,9 @@ from pathlib import Path
 
 import pyarrow as pa
 import pytest
+from typer.testing import CliRunner
 
+from understudy.cli import app
 from understudy.column import Column, Kind
 from understudy.privacy.account import Entry
 from understudy.privacy.budget import Budget
@@ -110,3 +112,23 @@ def test_what_an_old_certificate_becomes_is_written_as_it_was(tmp_path):
     certificate = certificate_from_json(json.loads(written))
     publish(tmp_path / "release", {}, certificate)
     assert (tmp_path / "release" / "certificate.json").read_bytes() == written
+
+
+def test_the_command_says_what_it_could_not_recompute(tmp_path):
+    folder = tmp_path / "release"
+    for name, partly in (("record", True), ("discovered", False)):
+        folder.mkdir(exist_ok=True)
+        shutil.copy(OF_FORMAT_1 / f"{name}.json", folder / "certificate.json")
+        told = CliRunner().invoke(app, ["verify", str(folder)])
+        assert told.exit_code == 0
+        assert "All checks passed." in told.stdout
+        assert ("Not every sensitivity could be recomputed" in told.stdout) == partly
+        assert ("it does not state the sensitivity of scores" in told.stdout) == partly
+
+
+def test_the_command_says_what_is_too_large(tmp_path, content):
+    content["events"] *= 20_000
+    assert failed_as_it_is(tmp_path, content)
+    told = CliRunner().invoke(app, ["verify", str(tmp_path / "release")])
+    assert told.exit_code == 1
+    assert "too large to verify: requests: 20,000, and at most 10,000" in told.stdout

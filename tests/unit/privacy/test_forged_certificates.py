@@ -502,6 +502,19 @@ def test_relabelling_as_format_1_gains_nothing_that_can_be_recomputed(name, cont
         assert failed(folder, rebuilt(forged))
 
 
+def test_whatever_is_changed_in_format_1_verify_never_raises(contents, folder):
+    rng = random.Random("forger of format 1")  # noqa: S311 - repeatable on purpose
+    old = rebuilt(relabelled(contents["record"]))
+    every = [path for path in paths(old) if path[0] != "public"]
+    found = 0
+    for trial in range(200):
+        content, path = copy.deepcopy(old), rng.choice(every)
+        owner = part_at(content, path[:-1])
+        _, owner[path[-1]] = mutation(rng, owner[path[-1]])
+        found += bool(failed(folder, (rebuilt if trial % 2 else rehashed)(content)))
+    assert found > 100
+
+
 def test_format_1_says_what_it_does_not_state(contents, folder):
     (check,) = [
         check
