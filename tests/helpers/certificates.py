@@ -1,9 +1,12 @@
 """Small real certificates of every kind: each query kind, unit and form of weighting."""
 
+import tempfile
 from fractions import Fraction
+from pathlib import Path
 
 import numpy as np
 import pyarrow as pa
+from pyarrow import csv
 
 from understudy.column import Column, Kind, Role
 from understudy.privacy.budget import Budget
@@ -34,7 +37,7 @@ SCHEMA = Schema(
 )
 PATIENT = Column(name="patient", kind=Kind.INTEGER, role=Role.ID)
 BUDGET = Budget(1.0, 1e-9, thresholds=1e-10)
-LIGHT = {"tables": {"age": [0] * 8 + [5, 6]}, "thresholds": [5, 6], "weights": [900, 512, 100]}
+LIGHT = {"tables": {"age": [5, *[0] * 7, 5, 6]}, "thresholds": [5, 6], "weights": [900, 512, 100]}
 
 
 def rows(count=60):
@@ -174,6 +177,16 @@ def _discovered():
         return ledger.close()
 
 
+def _lines():
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "table.csv"
+        csv.write_csv(rows().select(["age", "sex", "job"]), path)
+        with Ledger.open(path, SCHEMA, BUDGET) as ledger:
+            ledger.malformed(rho=ledger.rest() / 200)
+            ledger.measure([("age",)], rho=ledger.rest() / 40)
+            return ledger.close()
+
+
 def _revealed():
     with _opened(allow_non_private=True) as ledger:
         ledger.measure([("age",)], rho=ledger.rest() / 40)
@@ -190,5 +203,6 @@ CERTIFICATES = {
     "fixed": _fixed,
     "fixed training": _fixed_training,
     "discovered": _discovered,
+    "lines of a file": _lines,
     "revealed": _revealed,
 }

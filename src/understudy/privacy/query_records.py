@@ -96,6 +96,11 @@ class MarginalsRecord:
 
 
 @dataclass(frozen=True)
+class MalformedRecord:
+    """The number of malformed records of a CSV file."""
+
+
+@dataclass(frozen=True)
 class ValuesRecord:
     """Common values of some columns."""
 
@@ -153,6 +158,7 @@ class RevealRecord:
 
 QueryRecord: TypeAlias = (
     MarginalsRecord
+    | MalformedRecord
     | ValuesRecord
     | ScoredRecord
     | SumRecord
@@ -196,6 +202,11 @@ def _marginals(request: Mapping[str, Any], _: int) -> MarginalsRecord:
     _check_fields(request, {"cliques"}, {"weights", "merged"})
     _check_merged(request)
     return MarginalsRecord(len(_cliques(request["cliques"])), _weighting(request))
+
+
+def _malformed_records(request: Mapping[str, Any], _: int) -> MalformedRecord:
+    _check_fields(request, set())
+    return MalformedRecord()
 
 
 def _values(request: Mapping[str, Any], _: int) -> ValuesRecord:
@@ -331,6 +342,7 @@ def _reveal(request: Mapping[str, Any], _: int) -> RevealRecord:
 
 _READERS: Mapping[str, Callable[[Mapping[str, Any], int], QueryRecord]] = {
     "measure": _marginals,
+    "malformed": _malformed_records,
     "values": _values,
     "select": _selection,
     "scores": _scores,

@@ -42,6 +42,7 @@ from understudy.privacy.query_records import (
     BestOfRecord,
     FixedTerm,
     L1Term,
+    MalformedRecord,
     MarginalsRecord,
     MomentsTerm,
     NormalScoresTerm,
@@ -154,17 +155,14 @@ def recomputed(  # noqa: PLR0911 - one for each kind of query
     match record:
         case MarginalsRecord():
             return _marginals(record, unit, _gaussian(stated))
+        case MalformedRecord():
+            return _malformed(unit, _gaussian(stated))
         case ValuesRecord():
             return _values(record, unit, stated)
         case ScoredRecord():
             return _scored(record, unit, stated)
         case SumRecord():
-            noise = _gaussian(stated)
-            if record.row_map is None:
-                return Gaussian(noise.scale, noise.sensitivity_squared)
-            largest = 1 if record.weighting is None else record.weighting.largest
-            one_row = row_map_sensitivity(record.row_map)
-            return Gaussian(noise.scale, unit.squared(one_row) * largest**2)
+            return _sum(record, unit, _gaussian(stated))
         case TrainingRecord():
             return _training(record, unit, stated)
         case BestOfRecord():
@@ -183,6 +181,13 @@ def _marginals(record: MarginalsRecord, unit: Unit, noise: Gaussian) -> Gaussian
     # Only where rows count in full, and come and go one by one, do counts differ by exactly one.
     by_one = record.weighting is None and not isinstance(unit, Person)
     return Gaussian(noise.scale, squared, unit_cells=int(squared) if by_one else None)
+
+
+def _malformed(unit: Unit, noise: Gaussian) -> Gaussian:
+    if isinstance(unit, Person):
+        raise Mismatch("malformed records belong to nobody, so no cap on their number holds")
+    # One record more or less, and one for another, moves the count by one at most.
+    return Gaussian(noise.scale, unit.squared(Sensitivity(Fraction(1), Fraction(1))), unit_cells=1)
 
 
 def _values(record: ValuesRecord, unit: Unit, stated: Event) -> Threshold:
@@ -209,6 +214,14 @@ def _scored(record: ScoredRecord, unit: Unit, stated: Event) -> Exponential | Ga
     if not isinstance(stated, Exponential):
         raise Mismatch("a selection is an exponential mechanism, and the event says otherwise")
     return stated
+
+
+def _sum(record: SumRecord, unit: Unit, noise: Gaussian) -> Gaussian:
+    if record.row_map is None:  # format 1 states nothing that it follows from
+        return Gaussian(noise.scale, noise.sensitivity_squared)
+    largest = 1 if record.weighting is None else record.weighting.largest
+    one_row = row_map_sensitivity(record.row_map)
+    return Gaussian(noise.scale, unit.squared(one_row) * largest**2)
 
 
 def term_sensitivity(term: ScoreTerm, unit: Unit, largest_weight: int | None) -> Fraction:
@@ -284,9 +297,8 @@ def planned_defect(event: Event, unit: Unit) -> str | None:
     match event:
         case Gaussian():
             cells = event.unit_cells
-            replaced = 2 if isinstance(unit, Replacement) else 1
             counts = event.steps == 1 and cells == event.sensitivity_squared
-            if cells is not None and (isinstance(unit, Person) or not counts or cells % replaced):
+            if cells is not None and (isinstance(unit, Person) or not counts):
                 return "no counts under this unit differ by one in so many cells"
             return None
         case SampledGaussian():

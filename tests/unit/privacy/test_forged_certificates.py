@@ -111,6 +111,8 @@ def true_squared(request, unit):
         case "measure":
             count = len(request["cliques"])
             return by_unit(unit, count, 2 * count) * weight**2
+        case "malformed":
+            return Fraction(1)
         case "values":
             return by_unit(unit, Fraction(len(request["columns"])), 2 * len(request["columns"]))
         case "scores":
@@ -418,7 +420,7 @@ def mutation(rng, value):
 
 FREE = (
     r"versions(/.*)?|trusted(/.*)?|bought(/.*)?|ledger_head",
-    r"public(/(schema|storage|target|discovery|unit)(/.*)?)?",
+    r"public(/(schema|storage|reading|target|discovery|unit)(/.*)?)?",
     # Which columns are asked for, and what is tried, is for the curator to choose.
     r"events/\d+/request/(cliques|inputs|columns|target|loss|hidden|clip|merged|begun)(/.*)?",
     # Where another end of a range, or another score, has the larger share of a sensitivity.
