@@ -62,7 +62,7 @@ def test_a_forged_measure_that_states_nearly_no_sensitivity_fails(tmp_path, cont
     (check,) = failed(tmp_path, content)
     assert check.what == "each event follows from its query and the privacy unit"
     assert check.note == (
-        "request 1: sensitivity_squared is 2 for this query and unit, and 1/1000000000000 is stated"
+        "query 1: sensitivity_squared is 2 for this query and unit, and 1/1000000000000 is stated"
     )
 
 
@@ -131,4 +131,4 @@ def test_the_command_says_what_is_too_large(tmp_path, content):
     assert failed_as_it_is(tmp_path, content)
     told = CliRunner().invoke(app, ["verify", str(tmp_path / "release")])
     assert told.exit_code == 1
-    assert "too large to verify: requests: 20,000, and at most 10,000" in told.stdout
+    assert "too large to verify: queries: 20,000, and at most 10,000" in told.stdout

@@ -57,7 +57,7 @@ _LAST_DIGITS = 1e-9
 PARTLY = "format 1 can be recomputed in part only"
 _READABLE = "the certificate can be read"
 _NAMED = 3
-"""Of wrong requests; more are counted."""
+"""Of wrong queries; more are counted."""
 
 
 @dataclass(frozen=True)
@@ -261,10 +261,10 @@ def _queries(certificate: Certificate, unit: Unit) -> Iterator[Check]:
         note = "; ".join(findings.wrong[:_NAMED]) + (f"; and {more:,} more" if more > 0 else "")
     elif certificate.format_version == 1:
         note = "format 1 states fewer facts; of this release all could be recomputed"
-        if findings.open:
+        if findings.unstated:
             unstated = ", ".join(
-                f"{what} ({times} {'request' if times == 1 else 'requests'})"
-                for what, times in Counter(findings.open).items()
+                f"{what} ({times} {'query' if times == 1 else 'queries'})"
+                for what, times in Counter(findings.unstated).items()
             )
             note = f"{PARTLY}; it does not state {unstated}"
     yield Check(

@@ -10,7 +10,7 @@ from understudy.errors import BadInput
 MOST_CERTIFICATE_BYTES: Final = 2**26
 MOST_VALUES: Final = 2**20
 """Numbers, texts, lists and objects in a certificate."""
-MOST_REQUESTS: Final = 10_000
+MOST_QUERIES: Final = 10_000
 """Of one release, and of one plan."""
 MOST_FILES: Final = 10_000
 MOST_DEPTH: Final = 200
@@ -19,7 +19,7 @@ MOST_TEXT: Final = 2_000
 """Characters of one exact number: two thirds of it suffice for a product of two doubles."""
 MOST_INTEGER: Final = 2**62
 MOST_COST_EVALUATIONS: Final = 2**17
-"""Costs of requests for records of different weights."""
+"""Costs of queries for records of different weights."""
 MOST_SAMPLED_POINTS: Final = 5 * 10**7
 """Points of the numerical integrals that sampled training needs."""
 
@@ -56,10 +56,10 @@ def check_plain(content: object) -> None:
 
 
 def check_events(count: int) -> None:
-    """Refuse more requests than one release may make."""
-    if count > MOST_REQUESTS:
+    """Refuse more queries than one release may make."""
+    if count > MOST_QUERIES:
         msg = (
-            f"A release makes at most {MOST_REQUESTS:,} requests. Ask for several marginals in "
-            "one request."
+            f"A release makes at most {MOST_QUERIES:,} queries. Measure several marginals in one "
+            "query."
         )
         raise BadInput(msg)

@@ -32,7 +32,7 @@ from understudy.privacy.individual import BY_STEP
 from understudy.privacy.limits import (
     MOST_COST_EVALUATIONS,
     MOST_FILES,
-    MOST_REQUESTS,
+    MOST_QUERIES,
     MOST_SAMPLED_POINTS,
     check_number,
 )
@@ -85,10 +85,10 @@ class Mismatch(ValueError):  # noqa: N818 - named like the errors that users see
 
 @dataclass
 class Findings:
-    """What is wrong with a certificate's queries, and what its format leaves open."""
+    """What is wrong with a certificate's queries, and what its format does not state."""
 
     wrong: list[str] = field(default_factory=list)
-    open: list[str] = field(default_factory=list)
+    unstated: list[str] = field(default_factory=list)
 
 
 def audit_queries(
@@ -109,25 +109,25 @@ def audit_queries(
         try:
             record = query_record(entry.request, version)
             _check_weighting(record, conditions, bounded=bounded)
-            findings.open += _open(record, entry.event, unit)
+            findings.unstated += _unstated(record, entry.event, unit)
             _check_same(entry.event, recomputed(record, unit, entry.event))
         except Mismatch as error:
-            findings.wrong.append(f"request {place}: {error}")
+            findings.wrong.append(f"query {place}: {error}")
         except DEFECTS:
-            findings.wrong.append(f"request {place}: its record is malformed")
+            findings.wrong.append(f"query {place}: its record is malformed")
     return findings
 
 
 def check_work(certificate: Certificate) -> None:
     """Refuse a certificate that takes long to recompute; `TooLarge` says why."""
     entries, planned = certificate.entries, certificate.planned or ()
-    check_number(len(entries), MOST_REQUESTS, "requests")
-    check_number(len(planned), MOST_REQUESTS, "planned requests")
+    check_number(len(entries), MOST_QUERIES, "queries")
+    check_number(len(planned), MOST_QUERIES, "planned queries")
     check_number(len(certificate.files), MOST_FILES, "files")
     bounds = [cap.budget for cap in certificate.caps]
     steps = [_stated_steps(entry) for entry in entries]
     evaluations = len(entries) * (1 + len(bounds)) + sum(map(len, steps))
-    check_number(evaluations, MOST_COST_EVALUATIONS, "costs of requests")
+    check_number(evaluations, MOST_COST_EVALUATIONS, "costs of queries")
     if certificate.each is not None:
         bounds.append(certificate.each.budget)
     orders = [budget.order for budget in (certificate.budget, *bounds)]
@@ -366,7 +366,7 @@ def _shown(value: Any) -> str:  # noqa: ANN401 - any field of an event
     return text if len(text) <= _LONGEST else text[: _LONGEST - 3] + "..."
 
 
-def _open(record: QueryRecord, event: Event, unit: Unit) -> Iterator[str]:
+def _unstated(record: QueryRecord, event: Event, unit: Unit) -> Iterator[str]:
     """Return what a record of format 1 does not state."""
     match record:
         case ScoredRecord(terms=None):

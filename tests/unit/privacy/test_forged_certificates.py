@@ -620,7 +620,7 @@ def test_plans_whose_exact_total_takes_long_get_their_zcdp_bound(scales, tmp_pat
 
 
 def test_what_could_not_be_verified_is_not_made(certificates, tmp_path):
-    with pytest.raises(BadInput, match="at most 10,000 requests"):
+    with pytest.raises(BadInput, match="at most 10,000 queries"):
         check_events(10_001)
     deep = 1
     for _ in range(200):

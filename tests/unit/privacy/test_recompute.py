@@ -160,7 +160,7 @@ def test_records_that_are_malformed_fail():
         BEST | {"settings": []},
         {"door": "reveal", "note": 1},
     ):
-        assert wrong(request, event) == "request 1: its record is malformed", request
+        assert wrong(request, event) == "query 1: its record is malformed", request
 
 
 def test_weights_state_the_bounds_of_the_certificate_and_no_others():
