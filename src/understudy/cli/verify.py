@@ -28,14 +28,14 @@ def verify(
     ] = None,
     as_json: AsJson = False,
 ) -> None:
-    """Compute a release's promise and hashes again.
+    """Recompute a release's privacy guarantee and its hashes.
 
-    Fails on any change.
+    Each cost follows from its query and the privacy unit. Fails on any change.
     """
     from dataclasses import asdict
 
     from understudy.privacy.certificate import NOT_PRIVATE
-    from understudy.privacy.folder import read_certificate
+    from understudy.privacy.folder import PARTLY, read_certificate
     from understudy.privacy.folder import verify as checks_of
     from understudy.privacy.ledger_file import read_ledger
 
@@ -58,6 +58,8 @@ def verify(
             _say(f"{'ok    ' if check.passed else 'FAILED'}  {check.what}{note}")
         private = not checks[0].note.startswith(NOT_PRIVATE)
         kept = "All checks passed." if private else f"All checks passed, but it is {NOT_PRIVATE}."
+        if any(check.note.startswith(PARTLY) for check in checks):
+            kept += " Not every sensitivity could be recomputed: see the note above."
         typer.echo(kept if passed else "Do not rely on this release.")
         for line in promise:
             _say(f"  {line}")

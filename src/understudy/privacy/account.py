@@ -17,6 +17,7 @@ from understudy.privacy.accountant import cost, delta, total_cost, total_delta, 
 from understudy.privacy.budget import Budget
 from understudy.privacy.events import Event, Reveal
 from understudy.privacy.ledger_file import OpenRelease
+from understudy.privacy.limits import check_events
 
 _NO_DELTA = (
     "Values told by a threshold would use up more of delta than was kept for them. Declare the "
@@ -116,6 +117,7 @@ class Account:
         if len(self._limits) > 1 or self._book.entries or self.planned is not None:
             msg = "Requests are fixed once, before the first answer, and for the whole account."
             raise BadInput(msg)
+        check_events(len(events))
         total = total_epsilon(events, self.budget.delta)
         costs = total_cost(events, self.budget.order)
         if total_delta(events) > self.budget.thresholds:
@@ -147,6 +149,7 @@ class Account:
             self._book.entries.append(Entry(request, event))
 
     def _check(self, event: Event, amount: Fraction | float) -> None:
+        check_events(len(self._book.entries) + 1)
         if isinstance(event, Reveal):
             if not self._book.allow_non_private:
                 msg = (

@@ -9,6 +9,7 @@ counts, after the fact.
 import math
 from collections.abc import Iterable, Sequence
 from fractions import Fraction
+from functools import lru_cache
 
 import numpy as np
 
@@ -46,6 +47,10 @@ _COMPOSED_ERROR = 1e-13
 """Chances that were composed in doubles are wrong by up to about 1e-15, either way."""
 _EXACT_SCALES = 0.5, 2000.0
 """Beyond them composing exact losses takes minutes and gigabytes, and gains little."""
+_MOST_EXACT_POINTS = 10**7
+"""Of privacy loss distributions; beyond so many, composing takes many seconds."""
+_TAIL_DEVIATIONS = 16
+"""So many standard deviations of a privacy loss, both tails together, lie on its grid."""
 _GAMMA_GRID = 2**32
 _LEAST_SHARE = 2**20
 """One run gets at least one part in so many of what the best of several costs."""
@@ -72,6 +77,7 @@ def cost(event: Event, order: float) -> Fraction | float:
             raise TypeError(_UNKNOWN)
 
 
+@lru_cache(maxsize=2**12)
 def _divergence(event: SampledGaussian | BestOf, order: float) -> float:
     """The Rényi divergence of an event whose divergence is no multiple of the order."""
     if isinstance(event, BestOf):
@@ -176,6 +182,19 @@ def sampled_divergence(event: SampledGaussian, order: float) -> float:
         grown[near] = density[near] * (exact_power - order * u)
         log_moment = math.log1p(float(np.sum(grown)))
     return min(unsampled, (log_moment + _LAST_DIGITS) / (order - 1) * (1 + _SAFETY))
+
+
+def integral_points(event: Event, order: float) -> float:
+    """Return how many points the integral of an event's divergence at an order takes."""
+    if not isinstance(event, SampledGaussian):
+        return 0.0
+    shift = math.sqrt(event.sensitivity_squared) / event.scale
+    return (min(order * shift, _LARGEST_ORDER) + 2 * _TAIL) / _STEP
+
+
+def planned_integral_points(event: Event) -> float:
+    """Return the same for all orders that `total_epsilon` tries."""
+    return 1.5 * sum(integral_points(event, order) for order in _ORDERS)
 
 
 def best_of_divergence(event: BestOf, order: float) -> float:
@@ -319,9 +338,38 @@ def total_epsilon(events: Sequence[Event], whole_delta: float) -> float:
     else:
         by_divergence = _best_epsilon(float(spent), others, left)
     counts = [event for event in plain if isinstance(event, Gaussian) and event.unit_cells]
-    if len(counts) == len(events):
-        return min(by_divergence, _exact_epsilon(counts, left))
+    if len(counts) == len(events) and exact_points(counts) <= _MOST_EXACT_POINTS:
+        return min(by_divergence, _exact_epsilon(tuple(counts), left))
     return by_divergence
+
+
+def composed_exactly(events: Sequence[Event]) -> bool:
+    """Return whether the total of a plan may use exact privacy losses: if it is small enough."""
+    counts = [event for event in events if isinstance(event, Gaussian) and event.unit_cells]
+    return len(counts) < len(events) or exact_points(counts) <= _MOST_EXACT_POINTS
+
+
+def exact_points(events: Sequence[Gaussian]) -> float:
+    """Return on about how many grid points privacy losses are composed.
+
+    The loss of one cell spreads over a few 1/scale; composed, over a few times the root of the sum
+    of their squares, around half that sum.
+    """
+    if not events:
+        return 0.0
+    total, points = 0.0, 0.0
+    for event in events:
+        cells = float(event.steps * (event.unit_cells or 0))
+        own = cells / event.scale**2
+        total += own
+        spread = 1 / event.scale + math.sqrt(own) + math.sqrt(total)
+        points += _TAIL_DEVIATIONS * spread + own + total
+    return points / _interval(events)
+
+
+def _interval(events: Sequence[Gaussian]) -> float:
+    """Return the grid's spacing: fine enough for the largest noise."""
+    return min(1e-4, 1e-3 / max(event.scale for event in events))
 
 
 def _best_epsilon(spent: float, others: Sequence[SampledGaussian | BestOf], delta: float) -> float:
@@ -340,7 +388,8 @@ def _best_epsilon(spent: float, others: Sequence[SampledGaussian | BestOf], delt
     return float(found.min())
 
 
-def _exact_epsilon(events: Sequence[Gaussian], delta: float) -> float:
+@lru_cache(maxsize=2**8)
+def _exact_epsilon(events: tuple[Gaussian, ...], delta: float) -> float:
     """The ε of discrete Gaussian counts, by composing their privacy loss distributions."""
     # Loaded here because it takes seconds, and only this question needs it.
     from dp_accounting.pld import privacy_loss_distribution as pld  # noqa: PLC0415
@@ -350,10 +399,10 @@ def _exact_epsilon(events: Sequence[Gaussian], delta: float) -> float:
     scales = [event.scale for event in events]
     if delta <= 2 * error or min(scales) < _EXACT_SCALES[0] or max(scales) > _EXACT_SCALES[1]:
         return math.inf
-    composed = None
+    composed, interval = None, _interval(events)
     for event in events:
         one = pld.from_discrete_gaussian_mechanism(
-            event.scale, sensitivity=1, value_discretization_interval=min(1e-4, 1e-3 / max(scales))
+            event.scale, sensitivity=1, value_discretization_interval=interval
         )
         loss = one.self_compose(event.steps * (event.unit_cells or 0))
         composed = loss if composed is None else composed.compose(loss)

@@ -10,7 +10,7 @@ import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
-from typing import Any
+from typing import Any, TypeVar
 
 from understudy.privacy.account import Entry
 from understudy.privacy.accountant import cost, delta, total_cost, total_delta, total_epsilon
@@ -27,8 +27,10 @@ from understudy.privacy.events import (
 from understudy.privacy.individual import ToldBound, told_bound
 from understudy.privacy.promise import READING, at_most, promise
 from understudy.privacy.spelling import digest, spelled
+from understudy.privacy.unit import parse_unit, unit_to_json
 
-FORMAT = "understudy certificate 1"
+FORMATS = {"understudy certificate 1": 1, "understudy certificate 2": 2}
+"""Format 1, of version 0.1.0, lacks facts that sensitivities follow from, and the unit as data."""
 NOT_PRIVATE = "NOT PRIVATE"
 _NO_LIMIT = "infinity"
 
@@ -55,6 +57,8 @@ class Certificate:
     """The last line's hash in the table's ledger file."""
     files: Mapping[str, str] = field(default_factory=dict)
     """By name, the hash of each file of the release."""
+    format_version: int = 2
+    """The format that the certificate is written in."""
 
     @property
     def not_private(self) -> tuple[str, ...]:
@@ -136,7 +140,9 @@ class Certificate:
     def to_json(self) -> dict[str, Any]:
         """The certificate as plain data, with its own hash last."""
         content = {
-            "format": FORMAT,
+            "format": next(
+                name for name, number in FORMATS.items() if number == self.format_version
+            ),
             "promise": {
                 "status": NOT_PRIVATE if self.not_private else "differentially private",
                 "epsilon": _number(self.epsilon),
@@ -144,6 +150,7 @@ class Certificate:
                 "unit": self.unit,
                 "because": list(self.not_private),
             },
+            **({} if self.format_version == 1 else {"unit": unit_to_json(parse_unit(self.unit))}),
             "budget": {
                 "epsilon": self.budget.epsilon,
                 "delta": self.budget.delta,
@@ -180,24 +187,50 @@ class Certificate:
 
 
 def certificate_from_json(content: Mapping[str, Any]) -> Certificate:
-    """The certificate that `Certificate.to_json` wrote; what it computes is computed again."""
+    """The certificate that `Certificate.to_json` wrote; what it computes is computed again.
+
+    Raises one of `DEFECTS` where a part has another type than it must have.
+    """
     budget, planned = content["budget"], content["planned"]
     return Certificate(
         budget=Budget(budget["epsilon"], budget["delta"], budget["order"], budget["thresholds"]),
-        unit=content["promise"]["unit"],
+        unit=_typed(content["promise"]["unit"], str),
         entries=tuple(
-            Entry(item["request"], event_from_json(item["event"])) for item in content["events"]
+            Entry(_typed(item["request"], dict), event_from_json(item["event"]))
+            for item in _typed(content["events"], list)
         ),
         public={name: item["value"] for name, item in content["public"].items()},
-        random_source=content["random_source"],
-        private_noise=content["private_noise"],
-        planned=None if planned is None else tuple(map(event_from_json, planned)),
-        bought=tuple(content["bought"]),
-        trusted=tuple(content["trusted"]),
-        versions=content["versions"],
-        ledger_head=content["ledger_head"],
-        files=content["files"],
+        random_source=_typed(content["random_source"], str),
+        private_noise=_typed(content["private_noise"], bool),
+        planned=None if planned is None else tuple(map(event_from_json, _typed(planned, list))),
+        bought=tuple(_texts(content["bought"])),
+        trusted=tuple(_texts(content["trusted"])),
+        versions=_by_name(content["versions"]),
+        ledger_head=_head(content["ledger_head"]),
+        files=_by_name(content["files"]),
+        format_version=FORMATS[content["format"]],
     )
+
+
+_Part = TypeVar("_Part")
+
+
+def _typed(value: object, kind: type[_Part]) -> _Part:
+    if not isinstance(value, kind):
+        raise TypeError(kind)
+    return value
+
+
+def _texts(value: object) -> list[str]:
+    return [_typed(text, str) for text in _typed(value, list)]
+
+
+def _by_name(value: object) -> dict[str, str]:
+    return {name: _typed(text, str) for name, text in _typed(value, dict).items()}
+
+
+def _head(value: object) -> str | None:
+    return None if value is None else _typed(value, str)
 
 
 def _number(value: Fraction | float) -> float | str:

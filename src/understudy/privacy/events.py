@@ -11,6 +11,7 @@ from fractions import Fraction
 from typing import Any, TypeAlias
 
 from understudy.errors import BadInput
+from understudy.privacy.limits import MOST_INTEGER, TooLarge
 from understudy.privacy.spelling import fraction
 
 LEAST_GAMMA = Fraction(1, 2**10)
@@ -159,13 +160,24 @@ def event_from_json(content: Mapping[str, Any]) -> Event:
     for kind in EVENTS:
         if kind.__name__ == content.get("kind"):
             facts = {name: value for name, value in content.items() if name != "kind"}
+            _check_plain(facts)
             for name in _EXACT & facts.keys():
                 facts[name] = fraction(facts[name])
             if kind is BestOf:
                 facts["base"] = tuple(map(event_from_json, facts["base"]))
+            if kind is Reveal and not isinstance(facts.get("reason"), str):
+                break
             return kind(**facts)
     msg = "An event of an unknown kind."
     raise ValueError(msg)
+
+
+def _check_plain(facts: Mapping[str, Any]) -> None:
+    """Refuse flags where numbers belong, and whole numbers that take long to compute with."""
+    for value in facts.values():
+        if type(value) is bool or (type(value) is int and abs(value) > MOST_INTEGER):
+            msg = "a whole number in an event is no number, or beyond 62 bits"
+            raise TooLarge(msg)
 
 
 def _check_noise(scale: float, sensitivity_squared: Fraction, steps: int) -> None:

@@ -18,13 +18,27 @@ from pathlib import Path
 from typing import IO, Any, TypeAlias, cast
 
 from understudy.errors import BadInput
-from understudy.privacy.accountant import total_cost, total_delta, total_epsilon
+from understudy.privacy.accountant import (
+    composed_exactly,
+    total_cost,
+    total_delta,
+    total_epsilon,
+)
 from understudy.privacy.caps import ToldCap
 from understudy.privacy.certificate import Certificate, certificate_from_json
 from understudy.privacy.disk import sync_folder
 from understudy.privacy.individual import ToldBound
 from understudy.privacy.ledger_file import LedgerRecord
+from understudy.privacy.limits import (
+    MOST_CERTIFICATE_BYTES,
+    MOST_FILES,
+    TooLarge,
+    check_number,
+    check_plain,
+)
+from understudy.privacy.noise import OsRandom
 from understudy.privacy.promise import at_most
+from understudy.privacy.recompute import audit_queries, check_work, planned_defect
 from understudy.privacy.signature import sign, signed_by, signer
 from understudy.privacy.spelling import (
     DEFECTS,
@@ -34,10 +48,16 @@ from understudy.privacy.spelling import (
     spelled,
     spelled_for_people,
 )
-from understudy.privacy.unit import Record
+from understudy.privacy.unit import Record, Unit, parse_unit
 
 CERTIFICATE = "certificate.json"
+UNIT_NAME = "unit"
+"""What the public inputs call the privacy unit."""
 _LAST_DIGITS = 1e-9
+PARTLY = "format 1 can be recomputed in part only"
+_READABLE = "the certificate can be read"
+_NAMED = 3
+"""Of wrong queries; more are counted."""
 
 
 @dataclass(frozen=True)
@@ -51,6 +71,10 @@ class Check:
 
 Content: TypeAlias = bytes | Callable[[IO[bytes]], None]
 """What goes into a file: bytes, or what writes them into a file that is open."""
+
+
+class MissingRelease(BadInput):
+    """A folder that holds no certificate."""
 
 
 def publish(
@@ -75,7 +99,9 @@ def publish(
         promise = certificate.to_json()
         if key is not None:
             promise["signature"] = sign(promise["sha256"], key)
-        _written(aside / CERTIFICATE, spelled_for_people(promise))
+        written = spelled_for_people(promise)
+        _check_verifiable(written, promise)
+        _written(aside / CERTIFICATE, written)
         sync_folder(aside)
         aside.rename(folder)
         sync_folder(folder.parent)
@@ -85,6 +111,20 @@ def publish(
     finally:
         shutil.rmtree(aside, ignore_errors=True)
     return certificate
+
+
+def _check_verifiable(written: bytes, content: Mapping[str, Any]) -> None:
+    """Refuse a certificate that `verify` would refuse as too large."""
+    try:
+        check_number(len(written), MOST_CERTIFICATE_BYTES, "bytes")
+        check_number(len(content["files"]), MOST_FILES, "files")
+        check_plain(content)
+    except TooLarge as error:
+        msg = (
+            f"The certificate of this release would be too large to verify: {error}. Use fewer "
+            "files, shorter lists of categories and smaller score tables."
+        )
+        raise BadInput(msg) from None
 
 
 def _is_plain(name: str) -> bool:
@@ -146,13 +186,23 @@ def verify(
     ledger still holds the line that the release was paid with.
     """
     key = None if public_key is None else signer(public_key)
-    written = _certificate_bytes(folder)
+    note = "it was changed"
     # Whatever a certificate holds that cannot be computed with is the same news.
-    with contextlib.suppress(*DEFECTS):
+    try:
+        written = _certificate_bytes(folder)
         content = json.loads(written)
+        check_plain(content)
         if spelled_for_people(content) == written:
             return tuple(_checks(folder, content, key, ledger))
-    return (Check("the certificate can be read", passed=False, note="it was changed"),)
+    except TooLarge as error:
+        note = f"too large to verify: {error}"
+    except RecursionError:
+        note = "too large to verify: lists and objects are nested too deeply"
+    except MissingRelease:
+        raise
+    except DEFECTS:
+        pass
+    return (Check(_READABLE, passed=False, note=note),)
 
 
 def read_certificate(folder: Path) -> Certificate:
@@ -165,18 +215,29 @@ def _certificate_bytes(folder: Path) -> bytes:
     try:
         if path.is_symlink() or not path.is_file():
             raise FileNotFoundError
+        check_number(path.stat().st_size, MOST_CERTIFICATE_BYTES, "bytes")
         return path.read_bytes()
     except OSError:
         msg = f"{folder} holds no {CERTIFICATE}. Name the folder of a release."
-        raise BadInput(msg) from None
+        raise MissingRelease(msg) from None
 
 
 def _checks(
     folder: Path, content: Mapping[str, Any], key: str | None, ledger: LedgerRecord | None
 ) -> Iterator[Check]:
     certificate = certificate_from_json(content)
-    yield Check("the certificate can be read", passed=True, note=str(certificate))
-    yield from _arithmetic(content, certificate)
+    check_work(certificate)
+    yield Check(_READABLE, passed=True, note=str(certificate))
+    unit = None
+    with contextlib.suppress(ValueError):
+        unit = parse_unit(certificate.unit)
+    note = "" if unit is not None else _shown(certificate.unit)
+    yield Check("the privacy unit is known", passed=unit is not None, note=note)
+    if unit is None:
+        return  # no sensitivity follows from it
+    queries = list(_queries(certificate, unit))
+    yield from _arithmetic(content, certificate, sound=all(check.passed for check in queries))
+    yield from queries
     yield from _files(folder, certificate)
     yield _signature(content, key)
     if ledger is not None:
@@ -185,8 +246,57 @@ def _checks(
         yield Check("the ledger holds its line", passed=held, note=note)
 
 
-def _arithmetic(content: Mapping[str, Any], certificate: Certificate) -> Iterator[Check]:
-    """Everything in a certificate follows from its facts; computed again, it must come out."""
+def _queries(certificate: Certificate, unit: Unit) -> Iterator[Check]:
+    """Recompute each event from its query and the privacy unit."""
+    findings = audit_queries(
+        certificate.entries,
+        unit,
+        frozenset(cap.where for cap in certificate.caps),
+        bounded=certificate.each is not None,
+        version=certificate.format_version,
+    )
+    note = ""
+    if findings.wrong:
+        more = len(findings.wrong) - _NAMED
+        note = "; ".join(findings.wrong[:_NAMED]) + (f"; and {more:,} more" if more > 0 else "")
+    elif certificate.format_version == 1:
+        note = "format 1 states fewer facts; of this release all could be recomputed"
+        if findings.unstated:
+            unstated = ", ".join(
+                f"{what} ({times} {'query' if times == 1 else 'queries'})"
+                for what, times in Counter(findings.unstated).items()
+            )
+            note = f"{PARTLY}; it does not state {unstated}"
+    yield Check(
+        "each event follows from its query and the privacy unit",
+        passed=not findings.wrong,
+        note=_shown(note),
+    )
+    if certificate.planned is not None:
+        defects = {planned_defect(event, unit) for event in certificate.planned} - {None}
+        yield Check(
+            "the plan holds possible events only",
+            passed=not defects,
+            note="; ".join(sorted(filter(None, defects))),
+        )
+    yield Check(
+        "the public inputs name the same privacy unit",
+        passed=certificate.public.get(UNIT_NAME, certificate.unit) == certificate.unit,
+    )
+    source = str(OsRandom())
+    yield Check(
+        "private noise comes from the operating system",
+        passed=not certificate.private_noise or certificate.random_source == source,
+    )
+
+
+def _arithmetic(
+    content: Mapping[str, Any], certificate: Certificate, *, sound: bool
+) -> Iterator[Check]:
+    """Everything in a certificate follows from its facts; computed again, it must come out.
+
+    Bounds for some records are added up only where the queries are `sound`.
+    """
     hashed = {name: part for name, part in content.items() if name not in {"sha256", "signature"}}
     yield Check(
         "nothing in it was changed", passed=digest(spelled(hashed)) == content.get("sha256")
@@ -195,8 +305,7 @@ def _arithmetic(content: Mapping[str, Any], certificate: Certificate) -> Iterato
     yield Check(
         "it says all that it must, and no more",
         passed=set(hashed) == set(again) - {"sha256"}
-        and content["format"] == again["format"]
-        and type(content["private_noise"]) is bool,
+        and _same(content.get("unit"), again.get("unit")),
     )
     parts = {
         "promise": "the promise follows from the budget and the events",
@@ -207,7 +316,9 @@ def _arithmetic(content: Mapping[str, Any], certificate: Certificate) -> Iterato
         "public": "the public inputs are those that were hashed",
     }
     for part, what in parts.items():
-        yield Check(what, passed=_same(content[part], again[part]))
+        inexact = part == "promise" and not composed_exactly(certificate.planned or ())
+        note = "too large to verify exactly: the plan's total is its zCDP bound" if inexact else ""
+        yield Check(what, passed=_same(content[part], again[part]), note=note)
     yield Check(
         "the budget was kept",
         passed=bool(certificate.not_private) or _kept(certificate),
@@ -221,7 +332,7 @@ def _arithmetic(content: Mapping[str, Any], certificate: Certificate) -> Iterato
     for who, bound in bounds:
         # A record that takes another's place, or a person with several, is under no such bound.
         alone = certificate.unit == str(Record())
-        kept = alone and bound.kept(certificate.entries, 1 + _LAST_DIGITS)
+        kept = sound and alone and bound.kept(certificate.entries, 1 + _LAST_DIGITS)
         yield Check(
             f"{who} lost no more than promised",
             passed=bool(certificate.not_private) or kept,
@@ -251,7 +362,7 @@ def _same(written: object, again: object) -> bool:
     if isinstance(written, list) and isinstance(again, list):
         return len(written) == len(again) and all(map(_same, written, again))
     a, b = _as_number(written), _as_number(again)
-    if a is None or b is None:
+    if a is None or b is None or isinstance(written, str) != isinstance(again, str):
         return written == again and type(written) is type(again)
     return math.isclose(a, b, rel_tol=_LAST_DIGITS)
 

@@ -68,10 +68,12 @@ from understudy.privacy.ledger_file import (
     open_release,
     read_ledger,
 )
+from understudy.privacy.limits import check_plain
 from understudy.privacy.looks import Look
 from understudy.privacy.merging import Merging
 from understudy.privacy.model_maps import MODEL_MAPS
 from understudy.privacy.noise import (
+    RATE_GRID,
     OsRandom,
     RandomSource,
     all_with_gaussian_noise,
@@ -92,6 +94,8 @@ from understudy.privacy.prices import (
     values_price,
 )
 from understudy.privacy.promise import READING
+from understudy.privacy.query_records import row_map_facts, score_terms
+from understudy.privacy.recompute import planned_defect
 from understudy.privacy.row_maps import ROW_MAPS, Codes, RowMap, summed
 from understudy.privacy.score_book import AskedScores, ScoreBook
 from understudy.privacy.scores import SCORES, STEPS, Score, in_steps
@@ -359,13 +363,18 @@ class Ledger:
         """
         for event in events:
             _check_kind(event, EVENTS)
+            if defect := planned_defect(event, self.unit):
+                msg = f"A plan cannot hold the event {event}: {defect}."
+                raise BadInput(msg)
         self._account.fix(events)
 
     def declare(self, name: str, value: Any) -> None:  # noqa: ANN401 - any plain data
         """List a public input in the certificate: a target, a graph, a constraint."""
         try:
             spelled_for_people({name: value})
-            self._core.public[name] = json.loads(spelled({"value": value}))["value"]
+            plain = json.loads(spelled({"value": value}))
+            check_plain({"public": {name: plain}})
+            self._core.public[name] = plain["value"]
         except (ValueError, TypeError):
             msg = f"{name!r} cannot be listed: give text, finite numbers, lists and dictionaries."
             raise BadInput(msg) from None
@@ -476,7 +485,7 @@ class Ledger:
         request = {
             "door": "select",
             "candidates": len(asked),
-            "scores": asked.kinds,
+            "scores": score_terms(asked.candidates),
             "sensitivity": str(asked.sensitivity(self.unit)),
         }
         # Rounded up, so that a choice is never sharper than what was paid for.
@@ -500,7 +509,7 @@ class Ledger:
         request = {
             "door": "scores",
             "cliques": [list(candidate.clique) for candidate in candidates],
-            "scores": asked.kinds,
+            "scores": score_terms(asked.candidates),
             "sensitivity": str(sensitivity),
         }
         self._debit(event, look.told(request), look.weights)
@@ -529,11 +538,7 @@ class Ledger:
         weights = look.weights
         whole_row = 1 if weights is None else UNIT
         per_unit = row_map.unit_length * whole_row
-        request = {
-            "door": "sum",
-            "row_map": type(row_map).__name__,
-            "columns": list(row_map.columns),
-        }
+        request = {"door": "sum", **row_map_facts(row_map)}
         self._debit(event, Look(weights).told(request), weights)
         total = summed(row_map, table.blocks(weights), whole_row)
         noisy = with_gaussian_noise(total, event.scale, self._core.source)
@@ -566,6 +571,7 @@ class Ledger:
             "loss": str(task.loss),
             "hidden": task.hidden,
             "steps": task.steps,
+            "rate": None if task.rate is None else task.chances / RATE_GRID,
             "clip": task.clip,
         }
         self._debit(event, Look(weights).told(request), weights)

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from understudy.domain import Clique, Domain
 from understudy.errors import BadInput
-from understudy.privacy.row_maps import Codes
+from understudy.privacy.row_maps import CELLS_SENSITIVITY, Codes
 from understudy.privacy.train import (
     ONE_ERROR,
     Loss,
@@ -112,7 +112,7 @@ class ModelCells(_ModelMap):
     @property
     def sensitivity(self) -> Sensitivity:
         """A row lies in one cell at most; swapped, it leaves one for another."""
-        return Sensitivity(Fraction(1), Fraction(2))
+        return CELLS_SENSITIVITY
 
     def check(self, domain: Domain) -> None:
         """Refuse what does not fit the domain."""
@@ -164,7 +164,7 @@ class ModelMerit(_ModelMap):
     @property
     def sensitivity(self) -> Sensitivity:
         """A row adds from 0 to 1; so does the one it is swapped for."""
-        return Sensitivity(Fraction(self.STEPS**2), Fraction(self.STEPS**2))
+        return MERIT_SENSITIVITY
 
     def total(self, codes: Codes, weights: Whole) -> NDArray[np.int64]:
         """The sum over some rows."""
@@ -182,5 +182,7 @@ class ModelMerit(_ModelMap):
         return 1 if self.task.outputs == 1 or self.task.loss is Loss.HINGE else 2
 
 
+MERIT_SENSITIVITY = Sensitivity(Fraction(ModelMerit.STEPS**2), Fraction(ModelMerit.STEPS**2))
+"""Of `ModelMerit`, for every model."""
 MODEL_MAPS = (ModelCells, ModelMerit)
 """All maps of a model whose sensitivity is proven."""

@@ -122,4 +122,4 @@ def at_most(value: float | Decimal, digits: int = 3) -> str:
 
 def factor(epsilon: float) -> Decimal:
     """By how much odds may change: e^ε, however large."""
-    return Decimal(epsilon).exp()
+    return Context(traps=[]).exp(Decimal(epsilon))

@@ -95,14 +95,12 @@ class ClippedMoments:
     @cached_property
     def sensitivity(self) -> Sensitivity:
         """Read off the tables: attained at the largest value, and between largest and smallest."""
-        one, swap = 0, 0
-        for table in self._steps.values():
-            low, high = int(table.min()), int(table.max())
-            one += max(_share(low, self.BITS), _share(high, self.BITS))
-            swap += (high - low) ** 2 * (4**self.BITS + (high + low) ** 2)
-        # Rows of two classes add to different cells: their shares stand at right angles.
-        apart = 2 * one if self.classes > 1 else one
-        return Sensitivity(Fraction(one), Fraction(max(swap, apart)))
+        return moments_sensitivity(self.ranges.values(), self.classes)
+
+    @property
+    def ranges(self) -> dict[str, tuple[int, int]]:
+        """By column, the smallest and the largest value in whole steps."""
+        return {name: (int(table.min()), int(table.max())) for name, table in self._steps.items()}
 
     def check(self, domain: Domain) -> None:
         """Refuse what does not fit the domain."""
@@ -168,9 +166,7 @@ class NormalScores:
     @cached_property
     def sensitivity(self) -> Sensitivity:
         """One row: R⁴ (1 - 1/d) / 2; a swap: R⁴."""
-        columns = len(self.scores)
-        fourth = Fraction(16**self.BITS)
-        return Sensitivity(fourth * (1 - Fraction(1, columns)) / 2, fourth)
+        return normal_scores_sensitivity(len(self.scores))
 
     def check(self, domain: Domain) -> None:
         """Refuse what does not fit the domain."""
@@ -251,7 +247,7 @@ class InducingFeatures:
     @property
     def sensitivity(self) -> Sensitivity:
         """One row: 3; a swap: 9/2."""
-        return Sensitivity(Fraction(3) * self.unit_length**2, Fraction(9, 2) * self.unit_length**2)
+        return FEATURES_SENSITIVITY
 
     def check(self, domain: Domain) -> None:
         """Refuse what does not fit the domain."""
@@ -358,7 +354,7 @@ class ScoreCells:
     @property
     def sensitivity(self) -> Sensitivity:
         """A row lies in one range; swapped, it leaves one for another."""
-        return Sensitivity(Fraction(1), Fraction(2))
+        return CELLS_SENSITIVITY
 
     def check(self, domain: Domain) -> None:
         """Refuse what does not fit the domain."""
@@ -383,6 +379,33 @@ class ScoreCells:
 
 ROW_MAPS = (ClippedMoments, NormalScores, InducingFeatures, ScoreCells)
 """All row maps whose sensitivity is proven."""
+
+
+CELLS_SENSITIVITY = Sensitivity(Fraction(1), Fraction(2))
+"""Of rows that are counted in one cell each."""
+FEATURES_SENSITIVITY = Sensitivity(
+    Fraction(3) * (InducingFeatures.DIAGONAL * 4**InducingFeatures.BITS) ** 2,
+    Fraction(9, 2) * (InducingFeatures.DIAGONAL * 4**InducingFeatures.BITS) ** 2,
+)
+"""Of `InducingFeatures`: the same for all of them."""
+
+
+def moments_sensitivity(ranges: Iterable[tuple[int, int]], classes: int) -> Sensitivity:
+    """Return the sensitivity of `ClippedMoments` with these ranges, in whole steps."""
+    bits = ClippedMoments.BITS
+    one, swap = 0, 0
+    for low, high in ranges:
+        one += max(_share(low, bits), _share(high, bits))
+        swap += (high - low) ** 2 * (4**bits + (high + low) ** 2)
+    # Rows of two classes add to different cells: their shares stand at right angles.
+    apart = 2 * one if classes > 1 else one
+    return Sensitivity(Fraction(one), Fraction(max(swap, apart)))
+
+
+def normal_scores_sensitivity(columns: int) -> Sensitivity:
+    """Return the sensitivity of `NormalScores` of so many columns, in whole steps."""
+    fourth = Fraction(16**NormalScores.BITS)
+    return Sensitivity(fourth * (1 - Fraction(1, columns)) / 2, fourth)
 
 
 def summed(

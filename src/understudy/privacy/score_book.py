@@ -68,9 +68,9 @@ class AskedScores:
         return [c for c, past in zip(self._candidates, self._past, strict=True) if past is None]
 
     @property
-    def kinds(self) -> list[str]:
-        """Which scores they are."""
-        return sorted({type(candidate).__name__ for candidate in self._candidates})
+    def candidates(self) -> Sequence[Score]:
+        """The candidates, in order."""
+        return self._candidates
 
     def sensitivity(self, unit: Unit) -> Fraction:
         """How much any of the scores differs at most between neighbours."""

@@ -88,8 +88,7 @@ class L1Distance:
 
     def sensitivity(self, unit: Unit, weights: RowWeights | None) -> Fraction:
         """One record moves one count by its weight at most."""
-        most = UNIT if weights is None else weights.most
-        return Fraction(self.scale) * unit.steps * Fraction(most, UNIT)
+        return l1_sensitivity(self.scale, unit, None if weights is None else weights.most)
 
     def score(self, counts: NDArray[np.int64], weights: RowWeights | None) -> Fraction:
         """The score of exact counts."""
@@ -138,10 +137,8 @@ class CountTV:
 
     def sensitivity(self, unit: Unit, weights: RowWeights | None) -> Fraction:
         """Less than 2 for each record that comes or goes; 3 where one is replaced in one table."""
-        if weights is None and not self.given and isinstance(unit, Replacement):
-            return Fraction(3)
-        most = UNIT if weights is None else weights.most
-        return 2 * unit.steps * Fraction(most, UNIT)
+        most = None if weights is None else weights.most
+        return tv_sensitivity(unit, most, conditional=bool(self.given))
 
     def score(self, counts: NDArray[np.int64], weights: RowWeights | None) -> Fraction:
         """The score of exact counts."""
@@ -161,6 +158,22 @@ def _of_part(joint: NDArray[np.int64], whole: int) -> Fraction:
         joint = joint.astype(object)
     product = np.multiply.outer(joint.sum(axis=1), joint.sum(axis=0))
     return Fraction(_exact_sum(np.abs(joint * total - product)), 2 * total * whole)
+
+
+def l1_sensitivity(scale: float, unit: Unit, largest_weight: int | None) -> Fraction:
+    """Return the sensitivity of an `L1Distance`; a weight of None counts rows in full."""
+    return Fraction(scale) * unit.steps * _full(largest_weight)
+
+
+def tv_sensitivity(unit: Unit, largest_weight: int | None, *, conditional: bool) -> Fraction:
+    """Return the sensitivity of a `CountTV`, with or without `given` columns."""
+    if largest_weight is None and not conditional and isinstance(unit, Replacement):
+        return Fraction(3)
+    return 2 * unit.steps * _full(largest_weight)
+
+
+def _full(largest_weight: int | None) -> Fraction:
+    return Fraction(1) if largest_weight is None else Fraction(largest_weight, UNIT)
 
 
 SCORES = (L1Distance, CountTV)

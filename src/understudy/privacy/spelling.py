@@ -8,10 +8,11 @@ from pathlib import Path
 from typing import Any
 
 from understudy.errors import BadInput
+from understudy.privacy.limits import MOST_TEXT, TooLarge
 
 DEFECTS = (
     ValueError,
-    KeyError,
+    LookupError,
     TypeError,
     AttributeError,
     ArithmeticError,
@@ -45,8 +46,14 @@ def fraction(text: object) -> Fraction:
     """
     if not isinstance(text, str):
         raise TypeError
+    if len(text) > MOST_TEXT:
+        msg = f"an exact number of {len(text):,} characters, and at most {MOST_TEXT:,} are verified"
+        raise TooLarge(msg)
     numerator, _, denominator = text.partition("/")
-    return Fraction(int(numerator), int(denominator or "1"))
+    exact = Fraction(int(numerator), int(denominator or "1"))
+    if str(exact) != text:
+        raise ValueError(text)
+    return exact
 
 
 def digest(content: bytes) -> str:

@@ -4,9 +4,10 @@ Neighbours are tables of records as they were read: of a CSV file that opens a q
 closes it, the lines after it are part of one record.
 """
 
+import re
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import TypeAlias
+from typing import Any, TypeAlias, assert_never
 
 from understudy.errors import BadInput
 
@@ -111,6 +112,40 @@ class Person:
 
 
 Unit: TypeAlias = Record | Replacement | Person
+
+_PERSON = re.compile(
+    r"one person \((?P<id>.+)\) with all their rows, of which at most (?P<rows>[1-9][0-9]{0,8}) "
+    r"count",
+    re.DOTALL,
+)
+
+
+def parse_unit(text: str) -> Unit:
+    """Return the privacy unit that a certificate states in words; `ValueError` if it is none.
+
+    >>> parse_unit(str(Person("patient_id", 3)))
+    Person(id='patient_id', rows=3)
+    """
+    for unit in (Record(), Replacement()):
+        if text == str(unit):
+            return unit
+    if found := _PERSON.fullmatch(text):
+        return Person(found["id"], int(found["rows"]))
+    msg = "A privacy unit is a record, a replaced record, or a person with at most k rows."
+    raise ValueError(msg)
+
+
+def unit_to_json(unit: Unit) -> dict[str, Any]:
+    """Return the privacy unit as plain data."""
+    match unit:
+        case Record():
+            return {"kind": "record"}
+        case Replacement():
+            return {"kind": "replacement"}
+        case Person():
+            return {"kind": "person", "id": unit.id, "rows": unit.rows}
+        case _:
+            assert_never(unit)
 
 
 def unit_named(text: str) -> Unit:

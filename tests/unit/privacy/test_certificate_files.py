@@ -290,10 +290,18 @@ VISIBLE = {
     "a fact of its own": (lambda c: c.update(epsilon=0.1), "it says all that it must, and no more"),
     "a part left out": (lambda c: c.pop("versions"), None),
     "an unknown event": (lambda c: c["events"][0]["event"].update(kind="Staircase"), None),
-    "a later format": (lambda c: c.update(format="understudy certificate 2"), None),
+    "a later format": (lambda c: c.update(format="understudy certificate 3"), None),
     "a status of its own": (
         lambda c: c["promise"].update(status="perfectly private"),
         "the promise follows from the budget and the events",
+    ),
+    "another generator": (
+        lambda c: c.update(random_source="a quantum device"),
+        "private noise comes from the operating system",
+    ),
+    "another unit, stated in words only": (
+        lambda c: c["promise"].update(unit="one record, replaced by another"),
+        "each event follows from its query and the privacy unit",
     ),
     "nothing was planned, it says": (lambda c: c.update(planned=[]), "the budget was kept"),
 }
@@ -315,7 +323,6 @@ def test_arithmetic_sees_a_certificate_that_was_edited_and_hashed_again(
 INVISIBLE = {
     "an event dropped and the total lowered": dropped_and_summed,
     "another file": lambda c: c["files"].update({"model.bin": sha256(b"other").hexdigest()}),
-    "another generator": lambda c: c.update(random_source="a quantum device"),
     "other software": lambda c: c["versions"].update(opendp="99"),
     "another ledger": lambda c: c.update(ledger_head="0" * 64),
 }

@@ -790,6 +790,7 @@ NEVER_KEPT = "the budget was kept"
 WORTH = "the budget is worth what it says"
 EVENTS = "each event costs what it says"
 TOTAL = "the total is the sum of the costs"
+QUERIES = "each event follows from its query and the privacy unit"
 
 
 def lower(content, *, consistent):
@@ -821,8 +822,8 @@ def more_kept(content, *, consistent):
         (lambda c: lower(c, consistent=True), {NEVER_KEPT}),
         (lambda c: c["events"][0].update(delta="0"), {EVENTS}),
         (lambda c: c["spent"].update(delta="0"), {TOTAL}),
-        (lambda c: c["events"][0]["event"].update(arrivals=2), {EVENTS, TOTAL}),
-        (lambda c: c["events"][0]["event"].update(columns=1), {EVENTS, TOTAL}),
+        (lambda c: c["events"][0]["event"].update(arrivals=2), {EVENTS, TOTAL, QUERIES}),
+        (lambda c: c["events"][0]["event"].update(columns=1), {EVENTS, TOTAL, QUERIES}),
         (lambda c: c["budget"].pop("thresholds"), {"the certificate can be read"}),
         (lambda c: c["budget"].update(thresholds=2e-8), {"the certificate can be read"}),
         (lambda c: c["events"][0]["event"].update(threshold=1), {"the certificate can be read"}),
