@@ -12,6 +12,7 @@ import pyarrow as pa
 import pytest
 from markupsafe import escape
 from pyarrow import csv
+from pyarrow.csv import write_csv
 
 from understudy import pipeline
 from understudy.column import Column, Kind, Role, Source
@@ -30,6 +31,7 @@ from understudy.plan.made_up_rows import ASSUMED, made_up_file, made_up_rows
 from understudy.plan.make import MOST_ROWS, USUAL_ROWS
 from understudy.plan_page import plan_page, show
 from understudy.privacy.budget import Budget
+from understudy.privacy.discover import MALFORMED_SHARE
 from understudy.privacy.events import Gaussian
 from understudy.privacy.steps_told import StepsTold
 from understudy.privacy.unit import Person, Record
@@ -103,10 +105,12 @@ def counts(planned):
     ids=lambda r: r.name,
 )
 @pytest.mark.parametrize("unit", ["record", "replace", "person:who:2"])
-def test_noise_and_shares_are_what_a_real_run_is_charged(recipe, unit):
+def test_noise_and_shares_are_what_a_real_run_is_charged(recipe, unit, tmp_path):
     choices = {"epsilon": 4.0, "target": "y", "mechanism": recipe, "unit": unit}
     planned = plan(SCHEMA, **choices)
-    real = pipeline.synthesize(rows_of_somebody(SCHEMA), schema=SCHEMA, **choices).certificate
+    # Plans assume a CSV file, of which the malformed records are counted.
+    write_csv(rows_of_somebody(SCHEMA), tmp_path / "rows.csv")
+    real = pipeline.synthesize(tmp_path / "rows.csv", schema=SCHEMA, **choices).certificate
     asked = measured(real.entries)
     assert [(c.width, c.noise) for c in counts(planned)] == [(len(n), s) for n, s in asked]
     named = [(c.columns, c.noise) for c in counts(planned) if c.columns is not None]
@@ -234,21 +238,23 @@ def test_a_method_that_was_asked_for_says_so():
 def test_the_split_of_tailored_is_complete():
     planned = plan(SCHEMA, epsilon=1.0, target="y")
     assert sum(planned.split.values()) == pytest.approx(1.0)
-    assert planned.split[Part.ROWS] == pytest.approx(1 / 200)
+    form = float(MALFORMED_SHARE)
+    assert planned.split[Part.FORM] == pytest.approx(form)
+    assert planned.split[Part.ROWS] == pytest.approx((1 - form) / 200)
     labels = planned.split[Part.TRAINING] + planned.split[Part.CALIBRATION]
-    assert labels == pytest.approx((1 - 1 / 200) / 2)
+    assert labels == pytest.approx((1 - form) * (1 - 1 / 200) / 2)
     assert planned.split[Part.CALIBRATION] == pytest.approx(0.05 * labels)
     assert {Part.COLUMNS, Part.PAIRS, Part.CHOOSING} <= {*planned.split}
     assert Part.REST not in planned.split
     tree = plan(SCHEMA, epsilon=1.0, mechanism="mst")
-    assert {*tree.split} == {Part.COLUMNS, Part.PAIRS, Part.CHOOSING}
+    assert {*tree.split} == {Part.FORM, Part.COLUMNS, Part.PAIRS, Part.CHOOSING}
 
 
 def test_what_is_found_out_and_scored_has_parts_of_its_own():
     planned = plan(OPEN, epsilon=4.0, target="y", rows=ROWS)
     assert planned.split[Part.FINDING] == pytest.approx(planned.shares[Purpose.FIND])
     scored = plan(SCHEMA, epsilon=4.0, target="y", protect_outliers=True)
-    assert scored.split[Part.SCORES] == pytest.approx(0.25)
+    assert scored.split[Part.SCORES] == pytest.approx(0.25 * (1 - float(MALFORMED_SHARE)))
 
 
 # --- what independences and caps cost -------------------------------------------------------------
@@ -272,7 +278,7 @@ def test_an_independence_tells_which_pairs_it_takes_away():
 def test_a_cap_tells_what_it_costs_everybody_else():
     planned = plan(SCHEMA, epsilon=2.0, target="y", protect_outliers=True, outlier_epsilon=1.5)
     cost = planned.protection_cost
-    assert cost.share == pytest.approx(0.25)
+    assert cost.share == pytest.approx(0.25 * (1 - float(MALFORMED_SHARE)))
     assert cost.noise == pytest.approx(math.sqrt(1 / 0.75))
     assert 0 < cost.weight < 1
     assert 0 < cost.smallest_cap < 1.5

@@ -14,6 +14,7 @@ from understudy.report.bought import DUST
 class Part(StrEnum):
     """What a part of the budget is for."""
 
+    FORM = "counting malformed records"
     FINDING = "finding out open facts"
     SCORES = "scores of how rare records are"
     ROWS = "the number of rows"
@@ -34,6 +35,7 @@ class Part(StrEnum):
 
 
 _HUES = {
+    Part.FORM: 2,
     Part.FINDING: 3,
     Part.SCORES: 6,
     Part.ROWS: 4,
@@ -66,6 +68,9 @@ def split_of(
     found = dict.fromkeys(Part, 0.0)
     for place, entry in enumerate(entries):
         share = float(Fraction(cost(entry.event, budget.order)) / budget.rho)
+        if entry.request["door"] == "malformed":
+            found[Part.FORM] += share
+            continue
         if place < weighing:
             found[Part.FINDING if place < opening else Part.SCORES] += share
             continue

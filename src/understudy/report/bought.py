@@ -27,6 +27,7 @@ class Purpose(StrEnum):
     TASK = "measuring what tells about the target"
     MEASURE = "measuring"
     LEARN = "training a model"
+    FORM = "counting malformed records"
     REVEAL = "revealing rows"
     REST = "not spent"
 
@@ -44,7 +45,7 @@ class Purpose(StrEnum):
 
 
 _PURPOSES = {
-    "malformed": Purpose.FIND,
+    "malformed": Purpose.FORM,
     "values": Purpose.FIND,
     "select": Purpose.CHOOSE,
     "scores": Purpose.CHOOSE,
@@ -142,7 +143,7 @@ def purpose_of(entry: Entry, target: str | None, *, found: bool) -> Purpose:
     """What a request was for; some counts `found` facts out."""
     if isinstance(entry.event, Reveal):
         return Purpose.REVEAL
-    if found:
+    if found and entry.request["door"] != "malformed":
         return Purpose.FIND
     purpose = _PURPOSES.get(str(entry.request["door"]), Purpose.MEASURE)
     cliques = entry.request.get("cliques", ())
@@ -183,7 +184,7 @@ def _noise(entries: Sequence[Entry]) -> str:
     if sharp:
         each = "" if len(sharp) == 1 else " for each choice"
         return f"ε {_range(sharp)}{each}"
-    if request["door"] not in {"measure", "values"}:
+    if request["door"] not in {"measure", "values", "malformed"}:
         return ""  # in whole steps of the core, which no reader can compare
     noise = [event.scale for event in events if isinstance(event, Gaussian | Threshold)]
     return f"± {_range(noise)} {'weighted rows' if 'weights' in request else 'rows'}"

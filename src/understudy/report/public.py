@@ -13,7 +13,7 @@ from understudy.privacy.caps import CAPS, ToldCap
 from understudy.privacy.certificate import Certificate
 from understudy.privacy.facts import outline, undescribed
 from understudy.privacy.individual import EACH
-from understudy.privacy.promise import replaces
+from understudy.privacy.promise import READING, replaces
 from understudy.protection import CURVE, PROTECTION
 from understudy.report.words import number_of, shortened
 from understudy.schema import Schema
@@ -21,7 +21,7 @@ from understudy.schema_files import schema_from_toml
 from understudy.twostage.rows_alone import LID
 
 PARAMETERS = "parameters of the method"
-_NO_CHOICES = {"schema", "storage", "unit", CURVE, CAPS, EACH, INPUTS, LID}
+_NO_CHOICES = {"schema", "storage", READING, "unit", CURVE, CAPS, EACH, INPUTS, LID}
 _LONGEST = 200
 """Of a choice that is shown."""
 _LONGEST_GRAPH = 20_000
@@ -65,6 +65,7 @@ def how_labels(certificate: Certificate) -> str:
 
 def general(certificate: Certificate) -> Iterator[str]:
     """What is public about the table as a whole, besides the names of its columns."""
+    yield from _how_read(certificate.public.get(READING))
     schema = stated(certificate)
     if schema is not None:
         left_out = [column.name for column in schema if not column.coded]
@@ -74,6 +75,16 @@ def general(certificate: Certificate) -> Iterator[str]:
             yield f"That the private table has at most {number_of(schema.rows_bound, 'row')}"
     if replaces(certificate.unit):
         yield "How many rows the private table has"
+
+
+def _how_read(reading: object) -> Iterator[str]:
+    """How a CSV file is read: what its header line and its owner say."""
+    if isinstance(reading, Mapping) and reading.get("source") == "csv":
+        mark = {"\t": "tabs", ",": "commas", ";": "semicolons"}.get(
+            str(reading.get("delimiter")), "vertical bars"
+        )
+        records = "records of balanced quotes" if reading.get("multiline") else "one record a line"
+        yield f"How the CSV file is written: {reading.get('encoding')}, {mark}, {records}"
 
 
 def choices(certificate: Certificate) -> dict[str, str]:

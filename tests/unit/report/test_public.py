@@ -43,7 +43,7 @@ def test_declared_facts_stay_public_where_only_nulls_were_found_out():
     )
     assert certificate.bought == ("age: null",)
     assert declared(certificate) == {
-        "age": "0 to 120, 12 bins",
+        "age": "integer, 0 to 120, 12 bins",
         "job": "categorical, 2 values, 'else' for all others, never missing",
     }
 
@@ -64,7 +64,7 @@ def test_facts_about_the_whole_table_are_public_too():
         "That the private table has at most 1,000 rows",
         "How many rows the private table has",
     ]
-    assert declared(certificate)["age"] == "0 to 99, 2 bins, often 18, may be missing"
+    assert declared(certificate)["age"] == "integer, 0 to 99, 2 bins, often 18, may be missing"
 
 
 def test_choices_come_with_their_values_and_only_those_that_were_made():
