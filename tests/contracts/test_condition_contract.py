@@ -30,7 +30,7 @@ from understudy.privacy.weights import UNIT, RowWeights
 from understudy.privacy.where import Where
 from understudy.schema import Schema
 
-EXAMPLES = {"numpy": 120, "embedded": 12, "duckdb": 5, "sqlite": 6, "postgres": 5}
+EXAMPLES = {"numpy": 100, "embedded": 6, "duckdb": 3, "sqlite": 3, "postgres": 3}
 COMPARED = {"=": operator.eq, ">=": operator.ge, "<=": operator.le, ">": operator.gt}
 COMPARED |= {"<": operator.lt, "==": operator.eq}
 GERMAN = "%d.%m.%Y"

@@ -97,7 +97,9 @@ def _open_arrow(names: Sequence[str], values: Sequence[Value], source: str) -> O
     def attach(needed: Collection[str]) -> None:
         engine.attach(table.select([name for name in table.column_names if name in needed]))
 
-    return embedded_rows(engine, columns, table.schema, attach, {"source": source})
+    rows = embedded_rows(engine, columns, table.schema, attach, {"source": source})
+    attach(table.column_names)  # it lies in memory, and needs no further pass
+    return rows
 
 
 def _plain(value: Value) -> Value:

@@ -17,7 +17,7 @@ from understudy.privacy.weights import RowWeights
 _PUBLIC = frozenset(
     {
         *("budget", "declare", "domain", "encoding", "measure_event", "most_cells", "rest"),
-        *("schema", "unit", "weigh"),
+        *("counts_malformed", "reading", "schema", "storage", "unit", "weigh"),
     }
 )
 """What a ledger tells about itself, or is told, and not about rows."""
