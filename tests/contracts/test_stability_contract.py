@@ -1,0 +1,295 @@
+"""One record changes its own codes and nothing else, whatever the source and the record.
+
+Of a whole and its parts: the codes of all rows, as a multiset, are those of the parts together; so
+are malformed records and the values that are counted; and all are read, or all are refused, with
+the same public facts.
+"""
+
+import datetime as dt
+import gzip
+import random
+import warnings
+from contextlib import contextmanager, suppress
+from dataclasses import replace
+from unittest import mock
+
+import numpy as np
+import pandas as pd
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+from helpers.hostile import (
+    CELLS,
+    UNREAD,
+    arrow_makers,
+    balanced,
+    csv_record,
+    pandas_makers,
+    random_schema,
+    sql_rows,
+    sql_table,
+    unread_array,
+)
+from helpers.reading import (
+    check_sum,
+    csv_alone,
+    differing,
+    random_weights,
+    read,
+)
+from understudy.column import Column, Kind, Role
+from understudy.encode.ops import Storage
+from understudy.privacy import csv_records
+from understudy.privacy.csv_records import CsvFormat
+from understudy.schema import Schema
+
+# --- CSV -----------------------------------------------------------------------------------------
+
+FORMS = {
+    "plain": CsvFormat("utf-8", ","),
+    "gzip": CsvFormat("utf-8", ";"),
+    "multiline": CsvFormat("utf-8", ",", multiline=True),
+    "latin-1": CsvFormat("iso8859-1", "\t"),
+    "cp932": CsvFormat("cp932", ","),
+    "gb18030": CsvFormat("gb18030", "|"),
+    "gb18030 multiline": CsvFormat("gb18030", ",", multiline=True),
+}
+CHUNKS = (1, 3, 7, 16, 61, 2**24)
+
+
+@contextmanager
+def small(rng, longest):
+    """Boundaries that lie everywhere: of chunks, of records too long, of Arrow's blocks."""
+    with (
+        mock.patch.object(csv_records, "LONGEST_RECORD", longest),
+        mock.patch.object(csv_records, "_CHUNK", rng.choice(CHUNKS)),
+        mock.patch.object(csv_records, "_ARROW_BLOCK", 2 * longest),
+    ):
+        yield
+
+
+class CsvCase:
+    """A schema and how its files are written."""
+
+    def __init__(self, rng, form, folder):
+        self.rng, self.folder = rng, folder
+        self.suffix = ".csv.gz" if form == "gzip" else ".csv"
+        self.shapes = rng.random() < 0.4
+        storages = [Storage.TEXT] * rng.choice([1, 2, 2, 3, 4])
+        self.schema = random_schema(rng, storages, shapes=self.shapes)
+        if rng.random() < 0.5 and len(storages) > 1:  # one that stays home
+            home = Column(name="home", kind=Kind.UNKNOWN, role=Role.DROP)
+            self.schema = Schema((*self.schema, home))
+        # A header of one name shows no delimiter.
+        self.form = FORMS[form] if len(storages) > 1 else replace(FORMS[form], delimiter=",")
+
+    def record(self):
+        made = csv_record(self.rng, len(self.schema), self.form.encoding, self.form.delimiter)
+        return balanced(self.rng, made) if self.form.multiline else made
+
+    def records(self, least, most):
+        return [self.record() for _ in range(self.rng.randint(least, most))]
+
+    def write(self, records):
+        """A file of these records; at times the last one does not end in a line feed."""
+        ends = b"\n" if not records or not records[-1] or self.rng.random() < 0.7 else b""
+        header = self.form.delimiter.join(self.schema.names).encode() + b"\n"
+        mark = b"\xef\xbb\xbf" if self.rng.random() < 0.2 and self.form.encoding == "utf-8" else b""
+        content = mark + header + b"\n".join(records) + (ends if records else b"")
+        path = self.folder / f"t{self.suffix}"
+        path.write_bytes(gzip.compress(content, 1) if self.suffix.endswith(".gz") else content)
+        return path
+
+    def read(self, records, **how):
+        how |= {"shapes": self.shapes, "text_encoding": self.form.encoding}
+        how |= {"multiline": True} if self.form.multiline else {}
+        return read(self.write(records), self.schema, **how)
+
+
+def check_csv(form, seed, folder, records=30):
+    """A file, a record more, and both against every record parsed by itself."""
+    rng = random.Random(f"{form} {seed}")
+    case = CsvCase(rng, form, folder)
+    table, more = case.records(0, records), case.records(1, 2)
+    place = rng.randint(0, len(table))
+    whole = table[:place] + more + table[place:]
+    weights = random_weights(rng, case.schema, shapes=case.shapes)
+    with small(rng, rng.choice([5, 17, 40, 2**10])):
+        found = case.read(whole, weights=weights)
+        check_sum(found, case.read(table, weights=weights), case.read(more, weights=weights))
+        codes, malformed = csv_alone(whole, case.form, case.schema, shapes=case.shapes)
+    assert found.codes == codes, differing(found.codes, codes)
+    assert found.malformed == malformed
+
+
+@pytest.mark.untraced
+@pytest.mark.parametrize("form", FORMS)
+def test_a_csv_record_changes_its_own_codes_alone(form, tmp_path):
+    for seed in range(6):
+        check_csv(form, seed, tmp_path)
+
+
+# --- Arrow and Parquet ---------------------------------------------------------------------------
+
+MAKERS = arrow_makers()
+
+
+class ArrowCase:
+    """A schema over columns of some types."""
+
+    def __init__(self, rng, types):
+        self.rng, self.types = rng, types
+        self.shapes = rng.random() < 0.4
+        storages = [MAKERS[name][0] for name in types]
+        facts = random_schema(rng, storages, shapes=self.shapes)
+        self.schema = Schema((*facts, Column(name="home", kind=Kind.UNKNOWN, role=Role.DROP)))
+        self.home = rng.choice(sorted(UNREAD))
+
+    def table(self, rows):
+        arrays = [MAKERS[name][1](self.rng, rows) for name in self.types]
+        home = unread_array(self.rng, self.home, rows)
+        return pa.table([*arrays, home], names=list(self.schema.names))
+
+    def read(self, source, **how):
+        return read(source, self.schema, shapes=self.shapes, **how)
+
+
+def arrow_cases(seed, left_out=()):
+    """All types, a few in each table."""
+    rng = random.Random(seed)
+    names = sorted(name for name in MAKERS if not name.startswith(left_out))
+    rng.shuffle(names)
+    for place in range(0, len(names), 5):
+        yield ArrowCase(rng, names[place : place + 5])
+
+
+def joined(rng, *tables):
+    whole = pa.concat_tables(rng.sample(tables, len(tables)))
+    with suppress(pa.ArrowInvalid):  # some dictionaries cannot be made one
+        return whole.combine_chunks() if rng.random() < 0.5 else whole
+    return whole
+
+
+def check_arrow(case, rows=30):
+    table, more = case.table(case.rng.randint(0, rows)), case.table(case.rng.randint(1, 2))
+    weights = random_weights(case.rng, case.schema, shapes=case.shapes)
+    parts = [case.read(one, weights=weights) for one in (table, more)]
+    check_sum(case.read(joined(case.rng, table, more), weights=weights), *parts)
+
+
+@pytest.mark.untraced
+@pytest.mark.parametrize("seed", range(2))
+def test_a_row_of_an_arrow_table_changes_its_own_codes_alone(seed):
+    for case in arrow_cases(seed):
+        check_arrow(case)
+
+
+def check_parquet(case, folder, rows=30):
+    """One file, and several files that a pattern matches."""
+    table, more = case.table(case.rng.randint(0, rows)), case.table(case.rng.randint(1, 2))
+    files = {"table": table, "more": more, "whole": joined(case.rng, table, more)}
+    paths = {name: folder / f"{name}.parquet" for name in files}
+    for name, one in files.items():
+        pq.write_table(one, paths[name], row_group_size=case.rng.choice([1, 7, 10**6]))
+    found = {name: case.read(path) for name, path in paths.items()}
+    check_sum(found["whole"], found["table"], found["more"])
+    paths["whole"].unlink()
+    check_sum(case.read(folder / "*.parquet"), found["table"], found["more"])
+
+
+@pytest.mark.untraced
+@pytest.mark.parametrize("seed", range(1))
+def test_a_row_of_parquet_files_changes_its_own_codes_alone(seed, tmp_path):
+    # Parquet has no seconds, and milliseconds hold not all of them.
+    for case in arrow_cases(100 + seed, ("timestamp[s", "date64", "dictionary with nulls")):
+        check_parquet(case, tmp_path)
+
+
+# --- pandas and polars ---------------------------------------------------------------------------
+
+SERIES = pandas_makers()
+
+
+def concatenated(frames):
+    """One frame of several, as pandas makes it; None where it refuses."""
+    with warnings.catch_warnings(), suppress(Exception):
+        warnings.simplefilter("ignore")
+        return pd.concat(frames, ignore_index=True)
+    return None
+
+
+def cells(column):
+    return list(column.astype(object))
+
+
+def changed(whole, parts):
+    """Whether pandas itself has made flags numbers, or days moments, before anybody reads them."""
+    if len(whole) != len(parts):
+        return True
+    kinds = (bool, np.bool_), dt.datetime
+    pairs = [(one, part) for one, part in zip(cells(whole), parts, strict=True) if part is not None]
+    return any(
+        isinstance(one, kind) != isinstance(part, kind) for one, part in pairs for kind in kinds
+    )
+
+
+def pandas_columns(rng, count, rows):
+    """Columns of a table and of records whose types may differ."""
+    table, more = {}, {}
+    while len(table) < count:
+        first = rng.choice(sorted(SERIES))
+        second = rng.choice([first, *sorted(SERIES)])
+        name = f"x{len(table)}"
+        one, other = SERIES[first](rng, rows), SERIES[second](rng, rng.randint(1, 2))
+        more_rows = len(next(iter(more.values()), other))
+        other = SERIES[second](rng, more_rows)
+        whole = concatenated([one.to_frame("x"), other.to_frame("x")])
+        if whole is not None and not changed(whole["x"], [*cells(one), *cells(other)]):
+            table[name], more[name] = one, other
+    return pd.DataFrame(table), pd.DataFrame(more)
+
+
+def check_pandas(seed, columns=5, rows=12):
+    rng = random.Random(seed)
+    shapes = rng.random() < 0.4
+    schema = random_schema(rng, [Storage.TEXT] * columns, shapes=shapes)
+    table, more = pandas_columns(rng, columns, rng.randint(1, rows))
+    whole = concatenated([table, more])
+    parts = [read(one, schema, shapes=shapes) for one in (table, more)]
+    check_sum(read(whole, schema, shapes=shapes), *parts)
+
+
+@pytest.mark.untraced
+@pytest.mark.parametrize("seed", range(12))
+def test_a_row_of_a_pandas_frame_changes_its_own_codes_alone(seed):
+    check_pandas(seed)
+
+
+# --- SQL engines ---------------------------------------------------------------------------------
+
+
+def check_sql(engine, seed, columns=5, rows=25):
+    rng = random.Random(seed)
+    cells = CELLS[engine.name]()
+    shapes = rng.random() < 0.3
+    # Shapes are long formulas, which engines are slow to plan.
+    kinds = rng.sample(sorted(cells), 2 if shapes else min(columns, len(cells)))
+    schema = random_schema(rng, [cells[kind][0] for kind in kinds], shapes=shapes)
+    literals = [cells[kind][1] for kind in kinds]
+    table = sql_rows(rng, literals, rng.randint(0, rows))
+    more = sql_rows(rng, literals, rng.randint(1, 2))
+    weights = random_weights(rng, schema, shapes=shapes)
+
+    def found(name, rows):
+        source = sql_table(engine, f"stability_{name}", kinds, rows)
+        return read(source, schema, shapes=shapes, weights=weights)
+
+    parts = [found("table", table), found("more", more)]
+    check_sum(found("whole", rng.sample([*table, *more], len(table) + len(more))), *parts)
+
+
+@pytest.mark.untraced
+@pytest.mark.parametrize("seed", range(5))
+def test_a_row_of_an_sql_table_changes_its_own_codes_alone(engine, seed):
+    check_sql(engine, seed)
