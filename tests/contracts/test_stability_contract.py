@@ -11,16 +11,19 @@ import random
 import warnings
 from contextlib import contextmanager, suppress
 from dataclasses import replace
+from decimal import Decimal
 from unittest import mock
 
 import numpy as np
 import pandas as pd
+import polars as pl
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
 from helpers.hostile import (
     CELLS,
+    TEXTS,
     UNREAD,
     arrow_makers,
     balanced,
@@ -266,6 +269,155 @@ def test_a_row_of_a_pandas_frame_changes_its_own_codes_alone(seed):
     check_pandas(seed)
 
 
+def check_polars(seed, rows=20):
+    """Frames of polars, eager and lazy; numbers may become fractions when frames are joined."""
+    rng = random.Random(seed)
+    types = {
+        pl.String: (Storage.TEXT, [one for one in TEXTS]),
+        pl.Categorical: (Storage.TEXT, [one for one in TEXTS if one]),
+        pl.Int64: (Storage.INTEGER, [0, 1, -3, 60, 2**63 - 1, -(2**63)]),
+        pl.UInt64: (Storage.INTEGER, [0, 1, 2**64 - 1]),
+        pl.Float32: (Storage.FLOAT, [0.1, 0.3, float("nan"), float("inf"), -0.0]),
+        pl.Float64: (Storage.FLOAT, [0.1, 0.3, float("nan"), 1e308, 5e-324]),
+        pl.Boolean: (Storage.BOOLEAN, [True, False]),
+        pl.Date: (Storage.DATE, [dt.date(2020, 2, 29), dt.date(1, 1, 1), dt.date(9999, 12, 31)]),
+        pl.Datetime("ns"): (
+            Storage.TIMESTAMP,
+            [dt.datetime(2020, 1, 2), dt.datetime(1999, 12, 31, 5)],
+        ),  # noqa: DTZ001
+    }
+    kinds = rng.sample(sorted(types, key=str), 5)
+    schema = random_schema(rng, [types[kind][0] for kind in kinds])
+
+    def frame(rows):
+        made = {
+            name: pl.Series([rng.choice([None, *types[kind][1]]) for _ in range(rows)], dtype=kind)
+            for name, kind in zip(schema.names, kinds, strict=True)
+        }
+        return pl.DataFrame(made)
+
+    table, more = frame(rng.randint(0, rows)), frame(rng.randint(1, 2))
+    joined_types = {
+        name: rng.choice([pl.Int64, pl.Float64])
+        for name, kind in zip(schema.names, kinds, strict=True)
+        if kind == pl.Int64
+    }
+    fractions = [name for name, kind in joined_types.items() if kind == pl.Float64]
+    more = more.with_columns(pl.col(name).cast(pl.Float64) for name in fractions)
+    whole = pl.concat([table, more], how="vertical_relaxed")
+    parts = [read(table, schema), read(more.lazy(), schema)]
+    check_sum(read(whole, schema), *parts)
+
+
+@pytest.mark.untraced
+@pytest.mark.parametrize("seed", range(3))
+def test_a_row_of_a_polars_frame_changes_its_own_codes_alone(seed):
+    check_polars(seed)
+
+
+WRITTEN = (
+    *(("int64", "float64"), ("int64", "Int64"), ("int8", "int64"), ("int64", "missing")),
+    *(("bool", "boolean"), ("bool", "missing"), ("float32", "float64"), ("float32", "int64")),
+    *(("texts", "missing"), ("str", "texts"), ("string", "texts"), ("uint64", "int8")),
+    *(("datetime64[ns]", "datetime64[s]"), ("datetime64[s]", "missing"), ("int8", "float16")),
+    *(("category of texts", "texts"), ("category of numbers", "int64"), ("decimals", "decimals")),
+    *(("decimals", "missing"), ("date[pyarrow]", "missing"), ("decimals", "long decimals")),
+)
+"""Types of a table's column and of a record's, of which pandas makes another one."""
+
+
+def written_series(rng, name, rows):
+    if name == "missing":
+        return pd.Series([rng.choice([None, np.nan])] * rows, dtype=object)
+    if name.endswith("decimals"):
+        digits = (
+            ("0.1", "0.3", "0.7", "60") if name == "decimals" else ("0.100000000000000000000", "7")
+        )
+        return pd.Series([Decimal(rng.choice(digits)) for _ in range(rows)], dtype=object)
+    while True:  # at least one cell, for a column without any has no type
+        made = SERIES[name](rng, rows)
+        if not made.isna().all() and all(map(is_storable, made)):
+            return made
+
+
+def is_storable(cell):
+    return not isinstance(cell, str) or "\ud800" not in cell
+
+
+def stored_as(name):
+    """How such a column lies in a file."""
+    if name in {"date[pyarrow]", "category of numbers"}:
+        return Storage.DATE if name.startswith("date") else Storage.INTEGER
+    whole, real = Storage.INTEGER, Storage.FLOAT
+    begins = {"int": whole, "uint": whole, "float": real, "decimal": real, "bool": Storage.BOOLEAN}
+    begins["datetime"] = Storage.TIMESTAMP
+    return next((kind for start, kind in begins.items() if name.startswith(start)), Storage.TEXT)
+
+
+def check_written(seed, folder, rows=15):
+    """Parquet files that pandas wrote, whose types follow from all rows."""
+    rng = random.Random(seed)
+    pairs = rng.sample(WRITTEN, 4)
+    storages = [stored_as(first) for first, _ in pairs]
+    schema = random_schema(rng, storages)
+    several = rng.randint(1, 2)
+    tables = [{}, {}]
+    for name, pair in zip(schema.names, pairs, strict=True):
+        for table, kind, count in zip(tables, pair, (rng.randint(3, rows), several), strict=True):
+            count = len(next(iter(table.values()), range(count)))  # noqa: PLW2901
+            table[name] = written_series(rng, kind, count)
+    frames = [pd.DataFrame(table) for table in tables]
+    whole = concatenated(frames)
+    if whole is None:  # moments of one do not fit the type of the other
+        return
+    paths = {name: folder / f"{name}.parquet" for name in ("table", "more", "whole")}
+    for path, frame in zip(paths.values(), [*frames, whole], strict=True):
+        frame.to_parquet(path)
+    found = {name: read(path, schema) for name, path in paths.items()}
+    if all(found[name].refusal is None for name in found):
+        more = found["more"]
+        # A column without any cell has no type of its own, which is public in a file.
+        more = replace(more, facts=found["table"].facts)
+        check_sum(found["whole"], found["table"], more)
+    assert found["whole"].refusal == found["table"].refusal
+
+
+@pytest.mark.untraced
+@pytest.mark.parametrize("seed", range(8))
+def test_a_row_of_a_file_that_pandas_wrote_changes_its_own_codes_alone(seed, tmp_path):
+    check_written(seed, tmp_path)
+
+
+NUMBERS = (
+    "int8",
+    "int64",
+    "uint64",
+    "halffloat",
+    "float",
+    "double",
+    *(n for n in MAKERS if "deci" in n),
+)
+
+
+def check_files_of_several_types(seed, folder):
+    """Files in which numbers are stored as other types than in the ones beside them."""
+    rng = random.Random(seed)
+    schema = random_schema(rng, [Storage.FLOAT] * 3)
+    types = [rng.choices([name for name in NUMBERS if name in MAKERS], k=3) for _ in range(3)]
+    paths = [folder / f"{place}.parquet" for place in range(3)]
+    for path, names in zip(paths, types, strict=True):
+        arrays = [MAKERS[name][1](rng, 12) for name in names]
+        pq.write_table(pa.table(arrays, names=list(schema.names)), path)
+    parts = [read(path, schema) for path in paths]
+    check_sum(read(folder / "*.parquet", schema), *parts)
+
+
+@pytest.mark.untraced
+@pytest.mark.parametrize("seed", range(5))
+def test_files_of_several_number_types_are_read_as_each_by_itself(seed, tmp_path):
+    check_files_of_several_types(seed, tmp_path)
+
+
 # --- SQL engines ---------------------------------------------------------------------------------
 
 
@@ -279,7 +431,7 @@ def check_sql(engine, seed, columns=5, rows=25):
     literals = [cells[kind][1] for kind in kinds]
     table = sql_rows(rng, literals, rng.randint(0, rows))
     more = sql_rows(rng, literals, rng.randint(1, 2))
-    weights = random_weights(rng, schema, shapes=shapes)
+    weights = None if shapes else random_weights(rng, schema)
 
     def found(name, rows):
         source = sql_table(engine, f"stability_{name}", kinds, rows)

@@ -10,7 +10,7 @@ from pathlib import Path
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from understudy.encode.arrow_ops import common_type, readable
+from understudy.encode.arrow_ops import common_type, readable_as
 from understudy.errors import SourceError
 from understudy.privacy.csv_records import (
     LONGEST_HEADER,
@@ -212,7 +212,7 @@ def _parquet_batches(
             with pq.ParquetFile(path) as file:
                 for batch in file.iter_batches(_ROWS_PER_BATCH, columns=list(names)):
                     columns = [
-                        readable(batch.column(name)).cast(field.type, safe=False)
+                        readable_as(batch.column(name), field.type)
                         for name, field in zip(names, schema, strict=True)
                     ]
                     yield pa.record_batch(columns, schema=schema)

@@ -22,7 +22,7 @@ from understudy.errors import SourceError
 from understudy.privacy.csv_records import UNREADABLE
 
 _EXACT = 2**53
-"""Beyond it, a double does not tell neighbouring whole numbers apart."""
+"""From it on, a double does not tell neighbouring whole numbers apart."""
 _LARGEST = 1e299
 """The grammar of numbers ends here; larger ones are clamped, smaller ones are zero."""
 _FIRST = np.datetime64("0001-01-01T00:00:00", "s")
@@ -83,7 +83,7 @@ class CellWriter:
 
     def _whole_numbers(self, array: pa.Array) -> pa.Array:
         numbers = np.asarray(array.fill_null(0))
-        if ((numbers <= _EXACT) & (numbers >= -_EXACT)).all():
+        if ((numbers < _EXACT) & (numbers > -_EXACT)).all():
             return array.cast(pa.large_string())
         doubles = np.where(np.asarray(array.is_null()), np.nan, numbers.astype(np.float64))
         return self._numbers(doubles)
@@ -93,7 +93,7 @@ class CellWriter:
         known = np.isfinite(numbers)
         numbers = np.clip(np.where(known, numbers, 0.0), -_LARGEST, _LARGEST)
         numbers = np.where(np.abs(numbers) < 1 / _LARGEST, 0.0, numbers)
-        beyond = np.abs(numbers) > _EXACT
+        beyond = np.abs(numbers) >= _EXACT
         whole = (np.floor(numbers) == numbers) & ~beyond
         integers = pa.array(np.where(whole, numbers, 0).astype(np.int64)).cast(pa.large_string())
         if whole.all() and known.all():
