@@ -205,6 +205,14 @@ def readable(array: pa.Array) -> pa.Array:
     return valid_text(plain_array(array))
 
 
+def readable_as(array: pa.Array, kind: pa.DataType) -> pa.Array:
+    """The same, in the common type of several files."""
+    plain = readable(array)
+    if pa.types.is_decimal(plain.type) and pa.types.is_floating(kind):
+        plain = plain.cast(pa.string())  # the direct cast to a double is not exact
+    return plain.cast(kind, safe=False)
+
+
 DICTIONARY = pa.dictionary(pa.int32(), pa.large_string())
 """Text of which each value is held once."""
 

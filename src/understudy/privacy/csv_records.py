@@ -169,6 +169,8 @@ class CsvReader:
             strange.append(row.text.removesuffix("\r"))
             return "skip"
 
+        if block.startswith(_BYTE_ORDER_MARK):
+            block = _BYTE_ORDER_MARK + block  # Arrow takes the first one away, of any block
         names = self._schema.names
         yield from csv.read_csv(
             pa.BufferReader(block),
@@ -231,7 +233,8 @@ def _as_utf8(file: IO[bytes], encoding: str) -> Iterator[bytes]:
             continue
         rest += chunk
         end = rest.rfind(b"\n") + 1
-        if not end and len(rest) > LONGEST_RECORD:
+        # No character takes less than half as many bytes in UTF-8.
+        if not end and len(rest) > 2 * LONGEST_RECORD:
             end = len(rest)  # a line too long to be a record, wherever it is cut
         lines, rest = rest[:end], rest[end:]
         yield _lines_as_utf8(lines, encoding)

@@ -14,7 +14,7 @@ from understudy.encode.arrow_ops import (
     DICTIONARY,
     common_type,
     is_text,
-    readable,
+    readable_as,
     readable_dictionary,
 )
 from understudy.errors import SourceError
@@ -226,7 +226,7 @@ def _parquet_batches(
                     columns = [
                         readable_dictionary(batch.column(name))
                         if kind is DICTIONARY
-                        else readable(batch.column(name)).cast(kind, safe=False)
+                        else readable_as(batch.column(name), kind)
                         for name, kind in zip(names, kinds, strict=True)
                     ]
                     yield pa.record_batch(columns, schema=encoded)

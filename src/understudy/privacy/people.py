@@ -63,8 +63,8 @@ def identity(value: Value, column: Column, ops: IbisOps) -> Value:
         return ibis.ifelse(value.isnull(), ibis.null("string"), value.cast("string"))
     if storage is Storage.FLOAT:
         number = ops.number(value, storage)  # no id for NaN, and one for both zeros
-        # Beyond these, a double does not tell persons apart.
-        small = (number >= -_EXACT) & (number <= _EXACT)
+        # From these on, a double does not tell persons apart.
+        small = (number > -_EXACT) & (number < _EXACT)
         number = ibis.ifelse(small, number, ibis.null("float64"))
         return ibis.coalesce(ops.whole_text(number), number.cast("string"))
     stripped = value.cast("string").strip().nullif("")

@@ -1,0 +1,214 @@
+"""Records that once changed how others were read, each with the table that showed it."""
+
+from decimal import Decimal
+
+import numpy as np
+import pandas as pd
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+from helpers.reading import check_sum, read
+from understudy.column import Column, Kind, Role
+from understudy.errors import SourceError
+from understudy.privacy.budget import Budget
+from understudy.privacy.csv_records import LONGEST_RECORD
+from understudy.privacy.ledger import Ledger
+from understudy.privacy.unit import Person
+from understudy.schema import Schema
+
+LETTERS = Schema(
+    (
+        Column(name="x", kind=Kind.CATEGORICAL, categories=("a", "b"), other="other", null=True),
+        Column(name="y", kind=Kind.INTEGER, bounds=(0, 9), null=True),
+    )
+)
+NAMED = Schema((Column(name="x", kind=Kind.CATEGORICAL),))
+TENTHS = Schema((Column(name="x", kind=Kind.REAL, edges=(0.0, 0.1, 0.3, 1.0), null=True),))
+
+
+@pytest.fixture
+def csv_file(tmp_path):
+    def write(*lines):
+        path = tmp_path / "t.csv"
+        path.write_bytes(b"\n".join([b"x,y", *lines, b""]))
+        return path
+
+    return write
+
+
+# --- one record and a second reader of CSV -------------------------------------------------------
+
+
+@pytest.mark.parametrize("more", [b"b", b'"x" "",1', b'  "a', b'a"b,1', b"\xff", b'""a",1'])
+def test_blanks_before_a_quote_mean_the_same_whatever_another_record_holds(csv_file, more):
+    table = [b'  "a",0'] * 5000
+    alone = read(csv_file(*table), LETTERS)
+    assert alone.codes == {(0, 0): 5000}
+    check_sum(read(csv_file(*table, more), LETTERS), alone, read(csv_file(more), LETTERS))
+    check_sum(read(csv_file(more, *table), LETTERS), alone, read(csv_file(more), LETTERS))
+
+
+def test_a_quote_that_stays_open_takes_no_other_record_with_it(csv_file):
+    table = [*[b"a,1"] * 2500, b'  "a', *[b"a,1"] * 2500]
+    alone = read(csv_file(*table), LETTERS)
+    assert alone.rows == 5001
+    assert alone.malformed == 1
+    check_sum(read(csv_file(*table, b"b"), LETTERS), alone, read(csv_file(b"b"), LETTERS))
+
+
+@pytest.mark.untraced
+@pytest.mark.parametrize("multiline", [False, True])
+@pytest.mark.parametrize("shift", [-2, 0, 1])
+def test_where_the_eight_millionth_byte_lies_does_not_matter(csv_file, multiline, shift):
+    # Lengths of ordinary records decide which cell lies where a reader's buffer ends.
+    cell = b'"' + b"a\n" * 40 + b'",1' if multiline else b'  "a"' + b" " * 40 + b",1"
+    for end in (8_000_000, 2 * LONGEST_RECORD):
+        filler = b"b," + b"2" * 197
+        table = [filler] * ((end - 4) // 200)
+        table.append(b"b," + b"2" * (end - 4 - 200 * len(table) + shift))
+        whole = read(csv_file(*table, *[cell] * 3, b"a,1"), LETTERS, multiline=multiline)
+        rest = read(csv_file(*[cell] * 3, b"a,1"), LETTERS, multiline=multiline)
+        check_sum(whole, read(csv_file(*table), LETTERS, multiline=multiline), rest)
+        assert whole.rows == len(table) + 4
+
+
+def test_a_byte_order_mark_within_a_file_belongs_to_its_cell(csv_file):
+    marked = b"\xef\xbb\xbfa,1"
+    both = read(csv_file(marked, b"a,1"), LETTERS)
+    assert both.codes == {(2, 1): 1, (0, 1): 1}
+    assert read(csv_file(b"a,1", marked), LETTERS).codes == both.codes
+
+
+# --- Parquet -------------------------------------------------------------------------------------
+
+
+def not_text(cells):
+    """Strings, some of which are not UTF-8."""
+    ends = np.cumsum([0, *map(len, cells)]).astype(np.int32)
+    buffers = [None, pa.py_buffer(ends.tobytes()), pa.py_buffer(b"".join(cells))]
+    return pa.Array.from_buffers(pa.string(), len(cells), buffers)
+
+
+@pytest.mark.parametrize(
+    ("kind", "cells"),
+    [
+        (pa.decimal256(50, 3), [Decimal("0.1"), Decimal("0.3")]),
+        (pa.decimal128(38, 30), [Decimal("0.1"), Decimal("0.3")]),
+        (pa.float32(), [0.1, 0.3]),
+    ],
+    ids=str,
+)
+def test_text_that_is_not_utf_8_moves_no_number_to_another_bin(tmp_path, kind, cells):
+    schema = Schema(
+        (*TENTHS, Column(name="y", kind=Kind.CATEGORICAL, categories=("a",), null=True))
+    )
+
+    def found(numbers, texts):
+        path = tmp_path / "t.parquet"
+        pq.write_table(pa.table({"x": pa.array(numbers, kind), "y": not_text(texts)}), path)
+        return read(path, schema)
+
+    alone, more = found(cells * 500, [b"a"] * 1000), found([None], [b"\xff"])
+    check_sum(found([*cells * 500, None], [*[b"a"] * 1000, b"\xff"]), alone, more)
+
+
+@pytest.mark.parametrize("role", [Role.DROP, Role.FEATURE])
+def test_a_column_of_durations_is_read_or_refused_whatever_a_cell_of_text_holds(tmp_path, role):
+    column = Column(name="x", kind=Kind.INTEGER, bounds=(0, 9), null=True, role=role)
+    schema = Schema((column, Column(name="y", kind=Kind.CATEGORICAL, categories=("a",), null=True)))
+
+    def found(texts):
+        path = tmp_path / "t.parquet"
+        durations = pa.array([1] * len(texts), pa.duration("s"))
+        pq.write_table(pa.table({"x": durations, "y": not_text(texts)}), path)
+        return read(path, schema)
+
+    alone, more = found([b"a"] * 10), found([b"\xff"])
+    assert (alone.refusal is None) == (role is Role.DROP)
+    check_sum(found([*[b"a"] * 10, b"\xff"]), alone, more)
+
+
+def test_decimals_of_several_files_are_read_as_each_file_by_itself(tmp_path):
+    # The direct cast of Arrow moves every third of them to a double beside the right one.
+    cells = [Decimal(k).scaleb(-3) for k in range(1000)]
+    edges = tuple(k / 1000 for k in range(1001))
+    schema = Schema((Column(name="x", kind=Kind.REAL, edges=edges, null=True),))
+    pq.write_table(pa.table({"x": pa.array(cells, pa.decimal128(4, 3))}), tmp_path / "a.parquet")
+    alone = read(tmp_path / "*.parquet", schema)
+    wider = pa.array([Decimal(1)], pa.decimal128(20, 10))
+    pq.write_table(pa.table({"x": wider}), tmp_path / "b.parquet")
+    check_sum(read(tmp_path / "*.parquet", schema), alone, read(tmp_path / "b.parquet", schema))
+
+
+# --- encodings with a state ----------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("encoding", ["iso2022_jp", "iso2022_kr", "hz", "utf-7", "utf-16"])
+@pytest.mark.parametrize("more", [b"b,1", b"\x1b$B,1", b"~{,1", b"\x0e,1"])
+def test_encodings_in_which_a_record_garbles_later_ones_are_refused(csv_file, encoding, more):
+    for lines in ([b"a,1"], [more, b"a,1"]):
+        found = read(csv_file(*lines), LETTERS, text_encoding=encoding)
+        assert found.refusal is not None
+        assert found.refusal[0] == SourceError.__name__
+
+
+@pytest.mark.parametrize("encoding", ["utf-8", "latin-1", "shift_jis", "gb18030", "euc_jp"])
+def test_an_escape_sequence_changes_no_other_record(csv_file, encoding):
+    table, more = [b"a,1"] * 100, b"\x1b$B,1"
+    found, alone, one = (
+        read(csv_file(*lines), LETTERS, text_encoding=encoding)
+        for lines in ([more, *table], table, [more])
+    )
+    check_sum(found, alone, one)
+    assert alone.codes == {(0, 1): 100}
+
+
+# --- types of frames -----------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("blank", [None, float("nan"), "", "x"])
+def test_a_blank_cell_changes_nothing_that_a_certificate_says_of_a_pandas_column(blank):
+    table = pd.DataFrame({"x": range(100)})
+    more = pd.DataFrame({"x": [blank]})
+    whole = pd.concat([table, more], ignore_index=True)
+    assert whole["x"].dtype != table["x"].dtype
+    public = []
+    for frame in (table, whole):
+        with Ledger.open(frame, None, Budget(1.0, 1e-6), discover=True) as ledger:
+            public.append(ledger._core.public)
+    assert public[0] == public[1]
+    assert public[0]["storage"] == {"x": "text"}
+    schema = Schema((Column(name="x", kind=Kind.INTEGER, bounds=(0, 9), null=True),))
+    check_sum(read(whole, schema), read(table, schema), read(more, schema))
+
+
+def test_a_flag_among_numbers_is_a_flag_whatever_the_other_cells_are():
+    # A column of 1.5 and True was taken for numbers, until a text stood in it.
+    table = pd.DataFrame({"x": pd.Series([1.5, True], dtype=object)})
+    more = pd.DataFrame({"x": ["x"]})
+    whole = read(pd.concat([table, more]), NAMED, shapes=True)
+    assert whole.values["x"] == {"1.5": 1, "true": 1, "x": 1}
+    check_sum(whole, read(table, NAMED, shapes=True), read(more, NAMED, shapes=True))
+
+
+def test_a_period_is_the_text_that_an_owner_writes_whatever_the_other_cells_are():
+    table = pd.DataFrame({"x": pd.period_range("2020-01", periods=2, freq="M")})
+    more = pd.DataFrame({"x": ["x"]})
+    whole = read(pd.concat([table, more]), NAMED, shapes=True)
+    assert whole.values["x"] == {"2020-01": 1, "2020-02": 1, "x": 1}
+    check_sum(whole, read(table, NAMED, shapes=True), read(more, NAMED, shapes=True))
+
+
+# --- persons -------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("kind", ["pandas", "double"])
+def test_a_person_whose_number_a_double_cannot_hold_takes_nobodys_place(kind):
+    # 2**53 + 1 becomes 2**53 as a double: two persons would share one cap.
+    schema = Schema((Column(name="who", kind=Kind.INTEGER, role=Role.ID), *LETTERS))
+    ids = [2**53, 2**53 + 1, -(2**53), 5]
+    frame = pd.DataFrame({"who": ids, "x": "a", "y": 1})
+    whole = pa.table({"who": pa.array(map(float, ids)), "x": ["a"] * 4, "y": pa.array([1] * 4)})
+    found = read(frame if kind == "pandas" else whole, schema, person=Person("who", 1))
+    assert found.rows == 1
