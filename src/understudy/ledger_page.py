@@ -43,7 +43,7 @@ def ledger_page(record: LedgerRecord) -> dict[str, Any]:
 def show(page: dict[str, Any]) -> None:
     """Print a ledger file for the eye."""
     console = Console(markup=False, highlight=False, emoji=False)
-    unit = page["unit"] or "the unit of the first release"
+    unit = _one_line(page["unit"]) if page["unit"] else "the unit of the first release"
     console.print(
         f"Total for all releases: epsilon {page['epsilon']:g}, delta {page['delta']:g}; protects "
         f"{unit}. Checked line by line, {page['lines']} in all."
@@ -59,8 +59,8 @@ def show(page: dict[str, Any]) -> None:
         )  # fmt: skip
         for line in page["releases"]:
             table.add_row(
-                line["release"][:8],
-                line["began"].replace("T", " ").replace("+00:00", ""),
+                _one_line(line["release"])[:8],
+                _one_line(line["began"]).replace("T", " ").replace("+00:00", ""),
                 f"{line['epsilon']:g}",
                 str(line["requests"]),
                 _percent(line["share"]),
@@ -82,6 +82,11 @@ def show(page: dict[str, Any]) -> None:
         console.print(
             f"Of the part of delta kept for facts that releases find out, {share} is left."
         )
+
+
+def _one_line(text: str) -> str:
+    """Return text of a file as it can be shown: it moves no cursor."""
+    return "".join(c if c.isprintable() else ascii(c)[1:-1] for c in text)
 
 
 def _release(release: ReleaseRecord, record: LedgerRecord) -> dict[str, Any]:

@@ -15,10 +15,12 @@ from typing import IO, Any
 import numpy as np
 import pyarrow as pa
 
+from understudy import demanded
 from understudy.encode import Encoding
 from understudy.errors import BadInput, CheckFailed, ReleaseTooLarge
 from understudy.mechanisms.api import Model
 from understudy.model.bayes_net import BayesNet
+from understudy.model.cliques import cliques_of
 from understudy.model.copula import CopulaModel
 from understudy.model.graphical import GraphicalModel
 from understudy.model.labelled import LabelledModel
@@ -30,6 +32,7 @@ from understudy.privacy.folder import CERTIFICATE, Content, publish, read_certif
 from understudy.privacy.spelling import DEFECTS, spelled_for_people
 from understudy.schema import Schema
 from understudy.schema_files import schema_from_toml
+from understudy.separation import Separation
 from understudy.stored_files import CSV, FORMULA_SAFE, PARQUET, RAW, read_rows, too_large
 from understudy.synthetic_rows import DrawnRows, Rows, StoredRows
 from understudy.table_files import check_format, write_rows
@@ -46,6 +49,10 @@ _MODELS = {
 }
 _LARGEST = {CERTIFICATE: 2**26, MODEL: 2**30, COLUMNS: 2**30, CSV: 2**33, PARQUET: 2**33}
 """How many bytes the files of a release may have, unless somebody allows more."""
+_LARGEST_OTHER = 2**28
+"""The same for the report, and for whatever else is there."""
+_MOST_TIES = 10**7
+"""Stated independences, columns and cliques of a release that is loaded, multiplied."""
 _MOST_COLUMNS, _MOST_BINS = 2**11, 2**20
 """Of a release that is loaded; more bins only where its file lists as many numbers."""
 _SHOWN = 5
@@ -263,6 +270,18 @@ def load(folder: str | Path, *, max_bytes: int | None = None) -> Release:
             raise ValueError(MODEL)
         if alone and not certificate.not_private:  # such rows are made of real ones
             raise ValueError(COLUMNS)
+        independences = demanded.read(certificate.public)
+        if not alone and independences:
+            tied = len(cliques_of(model) or ()) + len(model.measurements)
+            if len(independences) * len(model.domain.names) * tied > _MOST_TIES:
+                raise ValueError(demanded.INDEPENDENCES)
+            demanded.check_kept(Separation(independences), model)
+    except CheckFailed:
+        msg = (
+            f"{folder} holds a model in which an independence that its certificate states need not "
+            "hold. Ask the curator for a release that keeps it."
+        )
+        raise CheckFailed(msg) from None
     except ReleaseTooLarge:
         raise
     except (*DEFECTS, OSError, pa.ArrowException):
@@ -273,12 +292,13 @@ def load(folder: str | Path, *, max_bytes: int | None = None) -> Release:
 
 def _check_sizes(folder: Path, max_bytes: int | None) -> None:
     """Refuse files that are too large to be parsed, before any of them is read."""
-    for name, usual in _LARGEST.items():
-        limit = usual if max_bytes is None else max(usual, max_bytes)
-        with contextlib.suppress(OSError):
-            size = (folder / name).stat().st_size
+    with contextlib.suppress(OSError):
+        for path in folder.iterdir():
+            usual = _LARGEST.get(path.name, _LARGEST_OTHER)
+            limit = usual if max_bytes is None else max(usual, max_bytes)
+            size = path.stat().st_size
             if size > limit:
-                raise too_large(folder / name, size, limit)
+                raise too_large(path, size, limit)
 
 
 def _check_codes(folder: Path, schema: Schema, size: int) -> None:

@@ -41,11 +41,16 @@ class _Commands(TyperGroup):
         try:
             return super().invoke(ctx)
         except UnderstudyError as error:
-            typer.echo(f"Error: {' '.join(str(error).split())}", err=True)
+            typer.echo(f"Error: {_one_line(str(error))}", err=True)
             raise typer.Exit(_exit_code(error)) from None
         except KeyboardInterrupt:
             typer.echo("Stopped. Nothing was written.", err=True)
             raise typer.Exit(STOPPED) from None
+
+
+def _one_line(text: str) -> str:
+    """Return a message, which may quote a stranger's file, so that it moves no cursor."""
+    return "".join(c if c.isprintable() else ascii(c)[1:-1] for c in " ".join(text.split()))
 
 
 def _exit_code(error: UnderstudyError) -> int:

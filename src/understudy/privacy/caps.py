@@ -4,7 +4,9 @@ The condition is decided before any row is looked at, so the bound holds as it s
 answers came: docs/proofs/weights.md.
 """
 
+import json
 import math
+import re
 import threading
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -13,11 +15,12 @@ from typing import Any
 
 from understudy.encode import Encoding
 from understudy.encode.ops import Storage
-from understudy.errors import BudgetSpent, PrivacyRefused
+from understudy.errors import BadInput, BudgetSpent, PrivacyRefused
 from understudy.privacy.account import Entry, Request
 from understudy.privacy.accountant import cost, delta, total_delta
 from understudy.privacy.budget import Budget
 from understudy.privacy.events import BestOf, Event, Exponential, Gaussian, SampledGaussian
+from understudy.privacy.limits import MOST_CAPS, check_number
 from understudy.privacy.scores import STEPS
 from understudy.privacy.unit import Record, Unit
 from understudy.privacy.weights import UNIT, RowWeights
@@ -26,6 +29,7 @@ from understudy.schema import Schema
 
 CAPS = "caps"
 """What a certificate calls them."""
+_PUNCTUATION = re.compile(r"[:;,.]\s")
 
 
 @dataclass(frozen=True)
@@ -47,6 +51,9 @@ class CapBook:
                 "Leave out the condition, or take the unit record."
             )
             raise PrivacyRefused(msg)
+        if len(caps) > MOST_CAPS:
+            msg = f"At most {MOST_CAPS:,} conditions can be capped. Join some of them."
+            raise BadInput(msg)
         self._spent = {cap: Fraction(0) for cap in caps}
         self._delta = Fraction(0)
         self.lock = threading.Lock()
@@ -162,8 +169,11 @@ class ToldCap:
 
     @property
     def text(self) -> str:
-        """The condition in words."""
-        return in_words(self.where, self.also)
+        """The condition in words; in quotes where it could be taken for a part of the promise."""
+        where = self.where
+        if _PUNCTUATION.search(where) or not where.isprintable():
+            where = json.dumps(where, ensure_ascii=not where.isprintable())
+        return in_words(where, self.also)
 
     def spent(self, entries: Iterable[Entry]) -> Fraction | float:
         """What requests cost a record that meets the condition, at most."""
@@ -182,6 +192,7 @@ class ToldCap:
 
 def told_caps(public: Mapping[str, Any]) -> tuple[ToldCap, ...]:
     """The caps among a certificate's public inputs."""
+    check_number(len(public.get(CAPS, ())), MOST_CAPS, "caps")
     return tuple(
         ToldCap(
             one["where"],

@@ -192,6 +192,8 @@ def certificate_from_json(content: Mapping[str, Any]) -> Certificate:
     Raises one of `DEFECTS` where a part has another type than it must have.
     """
     budget, planned = content["budget"], content["planned"]
+    public = {name: item["value"] for name, item in content["public"].items()}
+    _typed(public.get(READING, {}), dict)  # the promise is told by it
     return Certificate(
         budget=Budget(budget["epsilon"], budget["delta"], budget["order"], budget["thresholds"]),
         unit=_typed(content["promise"]["unit"], str),
@@ -199,7 +201,7 @@ def certificate_from_json(content: Mapping[str, Any]) -> Certificate:
             Entry(_typed(item["request"], dict), event_from_json(item["event"]))
             for item in _typed(content["events"], list)
         ),
-        public={name: item["value"] for name, item in content["public"].items()},
+        public=public,
         random_source=_typed(content["random_source"], str),
         private_noise=_typed(content["private_noise"], bool),
         planned=None if planned is None else tuple(map(event_from_json, _typed(planned, list))),

@@ -16,6 +16,8 @@ from understudy.privacy.spelling import fraction
 
 LEAST_GAMMA = Fraction(1, 2**10)
 """With less, there would be hundreds of runs, and drawing how many would take its time."""
+_MOST_PARTS = 16
+"""Of one of several runs: a training and a score are two."""
 _EXACT = {"sensitivity_squared", "gamma"}
 """What is written as a fraction."""
 
@@ -120,6 +122,9 @@ class BestOf:
         gaussian = type(self.base) is tuple and all(type(one) is Gaussian for one in self.base)
         if not gaussian or not self.base:
             msg = "The best of several runs is accounted for runs of Gaussian noise alone."
+            raise BadInput(msg)
+        if len(self.base) > _MOST_PARTS:
+            msg = f"One of several runs has at most {_MOST_PARTS} parts."
             raise BadInput(msg)
         if type(self.gamma) is not Fraction or not LEAST_GAMMA <= self.gamma < 1:
             msg = "gamma must be a fraction below 1, and not so small that runs would never end."

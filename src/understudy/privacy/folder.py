@@ -28,7 +28,7 @@ from understudy.privacy.caps import ToldCap
 from understudy.privacy.certificate import Certificate, certificate_from_json
 from understudy.privacy.disk import sync_folder
 from understudy.privacy.individual import ToldBound
-from understudy.privacy.ledger_file import LedgerRecord
+from understudy.privacy.ledger_file import TABLE_ID, LedgerRecord
 from understudy.privacy.limits import (
     MOST_CERTIFICATE_BYTES,
     MOST_FILES,
@@ -100,7 +100,7 @@ def publish(
         if key is not None:
             promise["signature"] = sign(promise["sha256"], key)
         written = spelled_for_people(promise)
-        _check_verifiable(written, promise)
+        _check_verifiable(written, promise, certificate)
         _written(aside / CERTIFICATE, written)
         sync_folder(aside)
         aside.rename(folder)
@@ -113,12 +113,13 @@ def publish(
     return certificate
 
 
-def _check_verifiable(written: bytes, content: Mapping[str, Any]) -> None:
+def _check_verifiable(written: bytes, content: Mapping[str, Any], certificate: Certificate) -> None:
     """Refuse a certificate that `verify` would refuse as too large."""
     try:
         check_number(len(written), MOST_CERTIFICATE_BYTES, "bytes")
         check_number(len(content["files"]), MOST_FILES, "files")
         check_plain(content)
+        check_work(certificate)
     except TooLarge as error:
         msg = (
             f"The certificate of this release would be too large to verify: {error}. Use fewer "
@@ -244,6 +245,24 @@ def _checks(
         held = certificate.ledger_head in ledger.heads
         note = "" if held else "the file was cut, replaced, or belongs to another table"
         yield Check("the ledger holds its line", passed=held, note=note)
+        if held:
+            yield from _paid(certificate, ledger)
+
+
+def _paid(certificate: Certificate, ledger: LedgerRecord) -> Iterator[Check]:
+    """Whether the release that the line belongs to asked what the certificate says, and no more."""
+    release = ledger.release_of(certificate.ledger_head)
+    said = [(entry.event, entry.request) for entry in certificate.entries]
+    budget = certificate.budget
+    same = (
+        release is not None
+        and release.events == said
+        and (release.epsilon, release.delta) == (budget.epsilon, budget.delta)
+        and release.unit == certificate.unit
+        and ledger.table_id == certificate.public.get(TABLE_ID)
+    )
+    note = "" if same else "the ledger wrote down other queries, or another budget, unit or table"
+    yield Check("the ledger holds the same queries", passed=same, note=note)
 
 
 def _queries(certificate: Certificate, unit: Unit) -> Iterator[Check]:

@@ -22,7 +22,7 @@ from typing import Any
 
 from understudy.errors import BadInput, BudgetSpent, CheckFailed, PrivacyRefused
 from understudy.privacy.accountant import cost, delta, total_cost, total_delta
-from understudy.privacy.budget import Budget
+from understudy.privacy.budget import Budget, number
 from understudy.privacy.disk import opened, sync_folder
 from understudy.privacy.events import Event, Reveal, event_from_json, event_to_json
 from understudy.privacy.spelling import DEFECTS, digest, spelled
@@ -48,6 +48,8 @@ class ReleaseRecord:
     unit: str
     events: list[tuple[Event, Mapping[str, Any]]] = field(default_factory=list)
     ended: bool = False
+    heads: set[str] = field(default_factory=set)
+    """The hashes of its lines."""
 
 
 @dataclass
@@ -67,6 +69,10 @@ class LedgerRecord:
     """The owner's label of the table that the file is bound to; None if it is bound to none."""
     lacks_end: bool = False
     """Whether the last line lacks nothing but its end: it counts, and the next release ends it."""
+
+    def release_of(self, head: str | None) -> ReleaseRecord | None:
+        """Return the release that the line of this hash belongs to; None for the first line."""
+        return next((release for release in self.releases if head in release.heads), None)
 
     @property
     def unit(self) -> str | None:
@@ -363,7 +369,7 @@ def _parsed(content: bytes, path: Path) -> LedgerRecord:
                 budget = Budget(
                     entry["epsilon"], entry["delta"], entry["order"], entry["thresholds"]
                 )
-                made, understood = entry["time"], True
+                made, understood = _text(entry["time"]), True
             elif entry is not None and place > 0:
                 _note(entry, releases)
                 understood = True
@@ -408,12 +414,11 @@ def _table_id(entry: Mapping[str, Any]) -> str | None:
 
 
 def _note(entry: dict[str, Any], releases: dict[str, ReleaseRecord]) -> None:
-    name = entry["release"]
+    name, when = _text(entry["release"]), _text(entry["time"])
     match entry["kind"]:
         case "begin" if name not in releases:
-            releases[name] = ReleaseRecord(
-                name, entry["time"], entry["epsilon"], entry["delta"], entry["unit"]
-            )
+            epsilon, delta_ = number(entry["epsilon"], "epsilon"), number(entry["delta"], "delta")
+            releases[name] = ReleaseRecord(name, when, epsilon, delta_, _text(entry["unit"]))
         case "intent":
             releases[name].events.append((event_from_json(entry["event"]), entry["request"]))
         case "end":
@@ -421,6 +426,13 @@ def _note(entry: dict[str, Any], releases: dict[str, ReleaseRecord]) -> None:
         case _:
             msg = "A line of an unknown kind."
             raise ValueError(msg)
+    releases[name].heads.add(_text(entry["hash"]))
+
+
+def _text(value: object) -> str:
+    if not isinstance(value, str):
+        raise TypeError(value)
+    return value
 
 
 def _line(place: int, before: str, facts: Mapping[str, Any], when: str | None = None) -> bytes:

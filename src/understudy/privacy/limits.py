@@ -12,6 +12,9 @@ MOST_VALUES: Final = 2**20
 """Numbers, texts, lists and objects in a certificate."""
 MOST_QUERIES: Final = 10_000
 """Of one release, and of one plan."""
+MOST_CAPS: Final = 1000
+MOST_BEST_OF: Final = 100
+"""Different events of one plan that keep the best of several runs; each counts at many orders."""
 MOST_FILES: Final = 10_000
 MOST_DEPTH: Final = 200
 """Of lists and objects in a certificate, one in another."""

@@ -30,6 +30,7 @@ from understudy.privacy.events import (
 )
 from understudy.privacy.individual import BY_STEP
 from understudy.privacy.limits import (
+    MOST_BEST_OF,
     MOST_COST_EVALUATIONS,
     MOST_FILES,
     MOST_QUERIES,
@@ -124,6 +125,8 @@ def check_work(certificate: Certificate) -> None:
     check_number(len(entries), MOST_QUERIES, "queries")
     check_number(len(planned), MOST_QUERIES, "planned queries")
     check_number(len(certificate.files), MOST_FILES, "files")
+    tried = {event for event in planned if isinstance(event, BestOf)}
+    check_number(len(tried), MOST_BEST_OF, "planned selections among runs")
     bounds = [cap.budget for cap in certificate.caps]
     steps = [_stated_steps(entry) for entry in entries]
     evaluations = len(entries) * (1 + len(bounds)) + sum(map(len, steps))

@@ -74,6 +74,9 @@ class Replacement:
         return "one record, replaced by another"
 
 
+_OWN_WORDS = "with all their rows, of which at most"
+
+
 @dataclass(frozen=True)
 class Person:
     """One person, who holds at most `rows` rows that carry the same `id`.
@@ -92,6 +95,9 @@ class Person:
                 f"At most {self.rows} rows per person: the cap must be a whole number, at least 1."
             )
             raise BadInput(msg)
+        if _OWN_WORDS in self.id:
+            msg = f"The column {self.id!r} reads like the privacy unit itself. Rename the column."
+            raise BadInput(msg)
 
     def squared(self, sensitivity: Sensitivity) -> Fraction:
         """The squared distance between neighbours: all rows may add the same."""
@@ -108,7 +114,7 @@ class Person:
         return self.rows
 
     def __str__(self) -> str:
-        return f"one person ({self.id}) with all their rows, of which at most {self.rows} count"
+        return f"one person ({self.id}) {_OWN_WORDS} {self.rows} count"
 
 
 Unit: TypeAlias = Record | Replacement | Person

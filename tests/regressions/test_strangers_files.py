@@ -1,0 +1,227 @@
+"""Folders and ledger files of strangers that were believed, or kept a command busy, before."""
+
+import json
+import os
+import shutil
+import time
+from hashlib import sha256
+
+import pyarrow as pa
+import pytest
+from typer.testing import CliRunner
+
+import understudy as us
+from understudy.cli import app
+from understudy.column import Column, Kind
+from understudy.errors import BadInput, CheckFailed, ReleaseTooLarge
+from understudy.privacy.budget import Budget
+from understudy.privacy.certificate import certificate_from_json
+from understudy.privacy.folder import publish, verify
+from understudy.privacy.ledger import Ledger
+from understudy.privacy.ledger_file import create_ledger, read_ledger
+from understudy.privacy.spelling import digest, spelled, spelled_for_people
+from understudy.privacy.unit import Person, parse_unit
+from understudy.schema import Schema
+
+BUDGET = Budget(1.0, 1e-9)
+SCHEMA = Schema(
+    (
+        Column(name="age", kind=Kind.INTEGER, bounds=(0, 9), null=False),
+        Column(name="sex", kind=Kind.BOOLEAN, null=False),
+    )
+)
+TABLE = pa.table({"age": [1, 2, 3, 4] * 5, "sex": [True, False] * 10})
+GAUSSIAN = {
+    "kind": "Gaussian", "scale": 1000.0, "sensitivity_squared": "1", "steps": 1, "unit_cells": None
+}  # fmt: skip
+
+
+@pytest.fixture
+def release(tmp_path):
+    """A release of three queries, paid from a ledger file."""
+    create_ledger(tmp_path / "ledger", Budget(4.0, 1e-8))
+    with Ledger.open(TABLE, SCHEMA, BUDGET, file=tmp_path / "ledger") as ledger:
+        for column in ("age", "sex", "age"):
+            ledger.measure([(column,)], rho=ledger.rest() / 4)
+        certificate = ledger.close()
+    publish(tmp_path / "release", {}, certificate)
+    return tmp_path / "release"
+
+
+def forge(folder, change, *, totals=True):
+    """Change a certificate, and compute its totals and its hashes again."""
+    path = folder / "certificate.json"
+    content = json.loads(path.read_bytes())
+    change(content)
+    for one in content["public"].values():
+        one["sha256"] = digest(spelled({"value": one["value"]}))
+    if totals:
+        content = json.loads(json.dumps(certificate_from_json(content).to_json()))
+    del content["sha256"]
+    content["sha256"] = digest(spelled(content))
+    path.write_bytes(spelled_for_people(content))
+
+
+def failed(folder, **options):
+    return [check.what for check in verify(folder, **options) if not check.passed]
+
+
+def test_a_certificate_without_a_query_of_its_ledger_fails(tmp_path, release):
+    ledger = read_ledger(tmp_path / "ledger")
+    assert not failed(release, ledger=ledger)
+    forge(release, lambda content: content["events"].pop())
+    assert not failed(release)
+    assert failed(release, ledger=ledger) == ["the ledger holds the same queries"]
+
+
+@pytest.mark.parametrize("head", ["budget line", "another release"])
+def test_a_certificate_with_the_line_of_something_else_fails(tmp_path, release, head):
+    with Ledger.open(TABLE, SCHEMA, BUDGET, file=tmp_path / "ledger") as ledger:
+        ledger.measure([("age",)], rho=ledger.rest() / 4)
+        ledger.close()
+    record = read_ledger(tmp_path / "ledger")
+    assert not failed(release, ledger=record)
+    first = json.loads((tmp_path / "ledger").read_bytes().splitlines()[0])["hash"]
+    other = {"budget line": first, "another release": record.head}[head]
+    forge(release, lambda content: content.update(ledger_head=other))
+    assert failed(release, ledger=record) == ["the ledger holds the same queries"]
+
+
+@pytest.mark.parametrize("reading", [[1], "csv", None, 3])
+def test_a_reading_that_is_no_object_fails_without_a_traceback(release, reading):
+    forge(
+        release, lambda content: content["public"].update(reading={"value": reading}), totals=False
+    )
+    result = CliRunner().invoke(app, ["verify", str(release)])
+    assert result.exit_code == 1
+    assert isinstance(result.exception, SystemExit)
+    assert "FAILED" in result.output
+
+
+def test_a_condition_cannot_be_taken_for_a_smaller_promise(release):
+    spoof = "any values: epsilon at most 0.001. Records with age = 1"
+
+    def capped(content):
+        cap = {
+            name: content["budget"][name] for name in ("epsilon", "delta", "order", "thresholds")
+        }
+        content["public"]["caps"] = {"value": [{"where": spoof, "also": ["missing"], **cap}]}
+
+    forge(release, capped)
+    promise = certificate_from_json(json.loads((release / "certificate.json").read_bytes())).promise
+    assert f'Records with "{spoof}" or missing: epsilon at most 1.' in promise
+
+
+def test_an_id_cannot_be_taken_for_a_smaller_unit():
+    spoof = "id) with all their rows, of which at most 1 count. Really (x"
+    with pytest.raises(BadInput, match="Rename"):
+        Person(spoof, 20)
+    with pytest.raises(BadInput, match="Rename"):
+        parse_unit(f"one person ({spoof}) with all their rows, of which at most 20 count")
+
+
+@pytest.mark.parametrize(
+    "planned",
+    [
+        [{"kind": "BestOf", "base": [GAUSSIAN] * 5000, "gamma": "1/4"}],
+        [
+            {"kind": "BestOf", "base": [{**GAUSSIAN, "scale": 1000.0 + k}], "gamma": "1/4"}
+            for k in range(2000)
+        ],
+    ],
+    ids=["parts", "selections"],
+)
+def test_plans_of_many_runs_are_refused_at_once(release, planned):
+    forge(release, lambda content: content.update(planned=planned), totals=False)
+    began = time.monotonic()
+    assert failed(release) == ["the certificate can be read"]
+    assert time.monotonic() - began < 2
+
+
+def ledger_lines(path, change):
+    """Write the lines of a ledger file again, each changed, with the hashes that they need."""
+    before, lines = "0" * 64, []
+    for line in path.read_bytes().splitlines():
+        entry = {**json.loads(line), "before": before}
+        del entry["hash"]
+        change(entry)
+        before = entry["hash"] = sha256(spelled(entry)).hexdigest()
+        lines.append(spelled(entry) + b"\n")
+    path.write_bytes(b"".join(lines))
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [("epsilon", "x"), ("epsilon", True), ("unit", ["a"]), ("time", ["t"]), ("delta", None)],
+)
+def test_a_ledger_file_of_other_types_is_damaged(tmp_path, release, name, value):
+    assert release.is_dir()
+
+    def change(entry):
+        if entry.get("kind") == "begin":
+            entry[name] = value
+
+    ledger_lines(tmp_path / "ledger", change)
+    with pytest.raises(CheckFailed, match="line 2"):
+        read_ledger(tmp_path / "ledger")
+
+
+def test_a_ledger_file_moves_no_cursor(tmp_path, release):
+    assert release.is_dir()
+    moving = "\x1b[2K\x1b[1A\n"
+
+    def change(entry):
+        if entry.get("kind") == "begin":
+            entry.update(unit=moving, time=moving)
+
+    ledger_lines(tmp_path / "ledger", change)
+    result = CliRunner().invoke(app, ["budget", str(tmp_path / "ledger")])
+    assert result.exit_code == 0
+    assert "\x1b" not in result.output
+
+
+def test_thousands_of_caps_are_refused_at_once(release):
+    cap = {"where": "age = 1", "epsilon": 1.0, "delta": 1e-9, "order": None, "thresholds": 0.0}
+    caps = {"value": [{**cap, "where": f"age = {k}"} for k in range(6000)]}
+    forge(release, lambda content: content["public"].update(caps=caps), totals=False)
+    began = time.monotonic()
+    assert failed(release) == ["the certificate can be read"]
+    assert time.monotonic() - began < 2
+
+
+def test_a_model_that_breaks_a_stated_independence_is_not_loaded(tmp_path):
+    folder = us.synthesize(TABLE, schema=SCHEMA, epsilon=1.0, constraints=["age _||_ sex"]).save(
+        tmp_path / "release"
+    )
+    us.load(folder)
+    path = folder / "model.json"
+    content = json.loads(path.read_bytes())
+    ties = {"clique": ["age", "sex"], "log": [0.0] * 20}
+    model = {"domain": [["age", 10], ["sex", 2]], "total": 20.0, "factors": [ties]}
+    content.update(kind="graphical", model={**model, "rounded": True, "measurements": []})
+    path.write_text(json.dumps(content))
+    hashed = sha256(path.read_bytes()).hexdigest()
+    forge(folder, lambda content: content["files"].update({"model.json": hashed}))
+    with pytest.raises(CheckFailed, match="independence"):
+        us.load(folder)
+
+
+def test_a_message_moves_no_cursor(tmp_path):
+    us.synthesize(TABLE, schema=SCHEMA, epsilon=1.0).save(tmp_path / "release")
+    (tmp_path / "release" / "\x1b[2K").touch()
+    os.truncate(tmp_path / "release" / "\x1b[2K", 2**40)
+    TABLE.to_pandas().to_csv(tmp_path / "real.csv", index=False)
+    command = ["evaluate", str(tmp_path / "real.csv"), str(tmp_path / "release")]
+    result = CliRunner().invoke(app, command)
+    assert result.exit_code == 2
+    assert "\x1b" not in result.output
+
+
+@pytest.mark.parametrize("name", ["report.html", "other"])
+def test_a_file_with_holes_is_refused_before_it_is_hashed(tmp_path, name):
+    us.synthesize(TABLE, schema=SCHEMA, epsilon=1.0).save(tmp_path / "release")
+    (tmp_path / "release" / name).touch()
+    os.truncate(tmp_path / "release" / name, 2**40)
+    with pytest.raises(ReleaseTooLarge):
+        us.load(tmp_path / "release")
+    shutil.rmtree(tmp_path / "release")
