@@ -41,18 +41,21 @@ class Reading:
         return self.codes.total()
 
 
-def read(source, schema, *, shapes=False, person=None, weights=None, **how):
-    """Everything at once; with person caps, under the same hash key for every table."""
+def read(  # noqa: PLR0913 - by name
+    source, schema, *, shapes=False, person=None, weights=None, few=False, **how
+):
+    """Everything at once, or a few counts; with person caps, under the same hash key for every table."""
     try:
         with mock.patch.object(people, "_key", itertools.count(*KEYS).__next__):
-            return _read(PrivateTable(source, schema, shapes=shapes, person=person, **how), weights)
+            table = PrivateTable(source, schema, shapes=shapes, person=person, **how)
+            return _read(table, weights, few=few)
     except UnderstudyError as refusal:
         return Reading(refusal=(type(refusal).__name__, str(refusal)))
 
 
-def _read(private, weights):
+def _read(private, weights, *, few):
     names = private.domain.names
-    cliques = [(), *((name,) for name in names), names[:2]]
+    cliques = [(), names[:2]] if few else [(), *((name,) for name in names), names[:2]]
     codes = Counter()
     for block, _ in private.blocks():
         codes.update(zip(*(block[name].tolist() for name in names), strict=True))
@@ -64,7 +67,7 @@ def _read(private, weights):
         assert weighted == sum(w.sum() for _, w in private.blocks(weights))
     stored = private.storage
     valued = {c.name: None for c in private.schema.coded if _has_values(c, stored[c.name])}
-    found = private.values(valued) if valued else {}
+    found = private.values(valued) if valued and not few else {}
     storage = {name: kind.public for name, kind in stored.items()}
     return Reading(
         facts=(storage, names, dict(private._rows.reading), private.can_be_malformed),
