@@ -44,7 +44,7 @@ class Reading:
 def read(  # noqa: PLR0913 - by name
     source, schema, *, shapes=False, person=None, weights=None, few=False, **how
 ):
-    """Everything at once, or a few counts; with person caps, under the same hash key for every table."""
+    """Everything at once, or a few counts; with person caps, under one hash key for all."""
     try:
         with mock.patch.object(people, "_key", itertools.count(*KEYS).__next__):
             table = PrivateTable(source, schema, shapes=shapes, person=person, **how)
