@@ -11,6 +11,7 @@ import pyarrow as pa
 
 from understudy.column import Kind
 from understudy.encode import Encoding
+from understudy.encode.ops import Storage
 from understudy.errors import UnderstudyError
 from understudy.privacy import csv_records, people
 from understudy.privacy.csv_records import Record, decoded, parse_record
@@ -40,19 +41,21 @@ class Reading:
         return self.codes.total()
 
 
-def read(source, schema, *, shapes=False, person=None, weights=None, **how):
-    """Everything at once; with person caps, under the same hash key for every table."""
-    keys = itertools.count(*KEYS)
+def read(  # noqa: PLR0913 - by name
+    source, schema, *, shapes=False, person=None, weights=None, few=False, **how
+):
+    """Everything at once, or a few counts; with person caps, under one hash key for all."""
     try:
-        with mock.patch.object(people, "_key", lambda: next(keys)):
-            return _read(PrivateTable(source, schema, shapes=shapes, person=person, **how), weights)
+        with mock.patch.object(people, "_key", itertools.count(*KEYS).__next__):
+            table = PrivateTable(source, schema, shapes=shapes, person=person, **how)
+            return _read(table, weights, few=few)
     except UnderstudyError as refusal:
         return Reading(refusal=(type(refusal).__name__, str(refusal)))
 
 
-def _read(private, weights):
+def _read(private, weights, *, few):
     names = private.domain.names
-    cliques = [(), *((name,) for name in names), names[:2]]
+    cliques = [(), names[:2]] if few else [(), *((name,) for name in names), names[:2]]
     codes = Counter()
     for block, _ in private.blocks():
         codes.update(zip(*(block[name].tolist() for name in names), strict=True))
@@ -62,9 +65,10 @@ def _read(private, weights):
         (total,) = private.count([()], weights)
         weighted = int(total)
         assert weighted == sum(w.sum() for _, w in private.blocks(weights))
-    valued = {c.name: None for c in private.schema.coded if _has_values(c)}
-    found = private.values(valued) if valued else {}
-    storage = {name: kind.public for name, kind in private.storage.items()}
+    stored = private.storage
+    valued = {c.name: None for c in private.schema.coded if _has_values(c, stored[c.name])}
+    found = private.values(valued) if valued and not few else {}
+    storage = {name: kind.public for name, kind in stored.items()}
     return Reading(
         facts=(storage, names, dict(private._rows.reading), private.can_be_malformed),
         codes=codes,
@@ -75,9 +79,11 @@ def _read(private, weights):
     )
 
 
-def _has_values(column):
+def _has_values(column, stored):
     """Whether discovery asks for the values of such a column."""
-    return column.kind.listed or column.kind in {Kind.UNKNOWN, Kind.INTEGER, Kind.REAL}
+    if column.kind is Kind.UNKNOWN:
+        return stored not in {Storage.DATE, Storage.TIMESTAMP}
+    return column.kind.listed or column.kind in {Kind.INTEGER, Kind.REAL}
 
 
 def _counter(found):

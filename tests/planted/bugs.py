@@ -5,6 +5,8 @@ suite must fail while the bug is there; `test_planted.py` checks that it does.
 """
 
 import contextlib
+import csv
+import io
 import math
 import os
 import sys
@@ -14,9 +16,12 @@ from fractions import Fraction
 from types import FunctionType
 
 import numpy as np
+import pandas as pd
+import pyarrow as pa
 import pytest
 
 from understudy.column import Kind
+from understudy.encode.arrow_ops import plain_array
 from understudy.encode.ibis_ops import coded_table
 from understudy.errors import BudgetSpent
 from understudy.mechanisms.independent import IndependentColumns
@@ -25,6 +30,7 @@ from understudy.privacy import (
     accountant,
     best_of,
     budget,
+    csv_records,
     facts,
     ledger_file,
     people,
@@ -38,7 +44,9 @@ from understudy.privacy.account import Account
 from understudy.privacy.answers import CommonValues
 from understudy.privacy.blocks import Weigher
 from understudy.privacy.certificate import Certificate
+from understudy.privacy.csv_records import CsvReader, Record
 from understudy.privacy.events import Reveal, Threshold
+from understudy.privacy.frames import CellWriter
 from understudy.privacy.layer_inputs import ONE_INPUT, LayerInputs
 from understudy.privacy.ledger import Ledger
 from understudy.privacy.noise import (
@@ -579,7 +587,52 @@ def exponent_as_printed(patch):
     everywhere(patch, lemma_6_alpha, wrong)
 
 
+# --- how rows are read ---
+
+
+def second_reader(patch):
+    whole = CsvReader._parsed
+
+    def parsed(self, block, wanted):
+        _, irregular = csv_records._divided(block, self._format)
+        if not irregular:
+            yield from whole(self, block, wanted)
+            return
+        text = block.decode("utf-8", "replace").replace("\0", "")
+        rows = csv.reader(
+            io.StringIO(text), delimiter=self._format.delimiter, skipinitialspace=True
+        )
+        padded = ([*row[: self._width], *[None] * (self._width - len(row))] for row in rows)
+        cells = [tuple(cell or None for cell in row) for row in padded]
+        yield self._rows([Record(row, malformed=False) for row in cells], wanted)
+
+    patch.setattr(CsvReader, "_parsed", parsed)
+
+
+def quote_carried_over_a_line(patch):
+    whole = CsvReader.__init__
+
+    def made(self, path, form, names):
+        whole(self, path, replace(form, multiline=True), names)
+
+    patch.setattr(CsvReader, "__init__", made)
+
+
+def type_of_all_cells(patch):
+    whole = CellWriter.texts
+
+    def texts(self, column):
+        with contextlib.suppress(Exception):
+            if str(column.dtype) in {"object", "str"}:
+                guessed = self._typed(plain_array(pa.Array.from_pandas(pd.to_numeric(column))))
+                return whole(self, column) if guessed is None else guessed
+        return whole(self, column)
+
+    patch.setattr(CellWriter, "texts", texts)
+
+
 _PRIVACY = "tests/unit/privacy/"
+_STABLE = "tests/contracts/test_stability_contract.py::"
 _RECORD = "one record, added or removed"
 _REPLACED = "one record, replaced by another"
 _PERSON = "one person (who) with all their rows, of which at most 2 count"
@@ -923,6 +976,24 @@ BUGS = (
         "How much of real rows a wished LID allows goes by the exponent that the paper prints.",
         exponent_as_printed,
         "tests/unit/twostage/test_hybrid.py::test_the_notes_figures",
+    ),
+    PlantedBug(
+        "a second reader",
+        "Where a line is not well-formed, the lines around it are read by a more tolerant parser.",
+        second_reader,
+        f"{_STABLE}test_a_csv_record_changes_its_own_codes_alone[plain]",
+    ),
+    PlantedBug(
+        "state carried over a line",
+        "A quote that a line leaves open takes the lines after it into its cell.",
+        quote_carried_over_a_line,
+        f"{_STABLE}test_a_csv_record_changes_its_own_codes_alone[gzip]",
+    ),
+    PlantedBug(
+        "type guessed from rows",
+        "A column of a frame is read as numbers where all of its cells look like some.",
+        type_of_all_cells,
+        f"{_STABLE}test_a_cell_does_not_decide_the_type_by_which_others_are_read[table13-more13]",
     ),
 )
 
