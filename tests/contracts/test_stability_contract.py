@@ -698,8 +698,8 @@ def test_a_record_does_not_decide_whether_there_is_a_release(form, tmp_path):
 
 # --- at length -----------------------------------------------------------------------------------
 
-RECORDS = 2500
-"""Of a file; with their forms and seeds more than 10⁵ in all."""
+RECORDS = 5000
+"""Of a file; with their forms and seeds 2 · 10⁵ in all."""
 
 
 @pytest.mark.slow
