@@ -43,11 +43,13 @@ def verify(
     record = None if ledger is None else read_ledger(ledger)
     checks = checks_of(folder, public_key=public_key, ledger=record)
     passed = all(check.passed for check in checks)
+    partly = any(check.note.startswith(PARTLY) for check in checks)
     # Only what passed is worth reading; what was changed may say anything.
     promise = read_certificate(folder).promise if passed else []
     if as_json:
         content = {
             "passed": passed,
+            "recomputed": "partly" if partly else "fully",
             "promise": promise,
             "checks": [asdict(check) for check in checks],
         }
@@ -58,7 +60,7 @@ def verify(
             _say(f"{'ok    ' if check.passed else 'FAILED'}  {check.what}{note}")
         private = not checks[0].note.startswith(NOT_PRIVATE)
         kept = "All checks passed." if private else f"All checks passed, but it is {NOT_PRIVATE}."
-        if any(check.note.startswith(PARTLY) for check in checks):
+        if partly:
             kept += " Not every sensitivity could be recomputed: see the note above."
         typer.echo(kept if passed else "Do not rely on this release.")
         for line in promise:

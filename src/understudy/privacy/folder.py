@@ -37,7 +37,7 @@ from understudy.privacy.limits import (
     check_plain,
 )
 from understudy.privacy.noise import OsRandom
-from understudy.privacy.promise import at_most
+from understudy.privacy.promise import READING, at_most
 from understudy.privacy.recompute import audit_queries, check_work, planned_defect
 from understudy.privacy.signature import sign, signed_by, signer
 from understudy.privacy.spelling import (
@@ -302,6 +302,10 @@ def _queries(certificate: Certificate, unit: Unit) -> Iterator[Check]:
         "the public inputs name the same privacy unit",
         passed=certificate.public.get(UNIT_NAME, certificate.unit) == certificate.unit,
     )
+    if certificate.format_version == 1:
+        newer = READING in certificate.public
+        note = "versions that write how a table was read write format 2" if newer else ""
+        yield Check("its facts are those of its format", passed=not newer, note=note)
     source = str(OsRandom())
     yield Check(
         "private noise comes from the operating system",

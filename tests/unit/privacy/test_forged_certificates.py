@@ -475,6 +475,7 @@ def relabelled(content):
     content = copy.deepcopy(content)
     content["format"] = "understudy certificate 1"
     del content["unit"]
+    content["public"].pop("reading", None)
     for item in content["events"]:
         request = item["request"]
         for name in ("rate", "ranges", "classes"):
@@ -502,6 +503,12 @@ def test_relabelling_as_format_1_gains_nothing_that_can_be_recomputed(name, cont
         if forged["planned"] is not None:
             forged["planned"].append(forged["events"][place]["event"])
         assert failed(folder, rebuilt(forged))
+
+
+def test_format_1_with_facts_of_a_later_version_fails(contents, folder):
+    old = relabelled(contents["record"])
+    old["public"]["reading"] = contents["record"]["public"]["reading"]
+    assert failed(folder, rebuilt(old)) == {"its facts are those of its format"}
 
 
 def test_whatever_is_changed_in_format_1_verify_never_raises(contents, folder):
