@@ -170,6 +170,8 @@ class CsvReader:
             return "skip"
 
         names = self._schema.names
+        if block.startswith(_BYTE_ORDER_MARK):
+            block = _BYTE_ORDER_MARK + block  # Arrow drops one, whichever record comes first
         yield from csv.read_csv(
             pa.BufferReader(block),
             csv.ReadOptions(column_names=names, block_size=_ARROW_BLOCK),

@@ -7,7 +7,7 @@ write for it, whatever the other cells are.
 
 import contextlib
 import datetime as dt
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass
 from decimal import Decimal
 from typing import Any
@@ -17,7 +17,7 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from understudy.column import Column, Kind
-from understudy.encode.arrow_ops import is_text, plain_array, valid_text
+from understudy.encode.arrow_ops import is_text, plain_array, plain_type, valid_text
 from understudy.errors import SourceError
 
 _EXACT = 2**53
@@ -26,6 +26,10 @@ _LARGEST = 1e299
 """The grammar of numbers ends here; larger ones are clamped, smaller ones are zero."""
 _FIRST = np.datetime64("0001-01-01T00:00:00", "s")
 _LAST = np.datetime64("9999-12-31T23:59:59", "s")
+_NONE = type(None)
+_TYPES_TOGETHER = ({str, float, _NONE}, {int, float, _NONE}, {bool, _NONE})
+"""Cells of an object column that Arrow reads as what each is; of others it takes 1.0 and True for
+two numbers, or a date for a moment, and of NumPy's it ends the process."""
 Texts = list[str | None]
 
 
@@ -61,7 +65,7 @@ class CellWriter:
             places = column.cat.codes.to_numpy()
             return labels.take(pa.array(places, mask=places < 0))
         with contextlib.suppress(Exception):  # what libraries say may quote cells
-            array = plain_array(pa.Array.from_pandas(column))
+            array = _arrow_column(column)
             if pa.types.is_boolean(array.type):
                 return _text_array(
                     [None if c is None else self.flags[c] for c in array.to_pylist()]
@@ -72,6 +76,11 @@ class CellWriter:
                 return self._whole_numbers(array)
             if is_text(array.type):
                 return valid_text(array.cast(pa.large_string()))
+            if pa.types.is_date(array.type):
+                pattern = self.moments or "%Y-%m-%d"
+                return _text_array(
+                    [None if c is None else _formatted(c, pattern) for c in array.to_pylist()]
+                )
             if pa.types.is_timestamp(array.type):
                 seconds = np.asarray(array.cast(pa.int64()).fill_null(0)) // 10**6
                 moments = seconds.astype("datetime64[s]")
@@ -111,9 +120,12 @@ class CellWriter:
             texts = [_formatted(one, self.moments) for one in inside.tolist()]
         return [None if none else text for none, text in zip(np.isnat(moments), texts, strict=True)]
 
-    def _objects(self, cells: Iterable[object]) -> pa.Array:
+    def _objects(
+        self,
+        cells: Any,  # noqa: ANN401 - pandas ships no types
+    ) -> pa.Array:
         """Cells of any type, each by its own."""
-        plain = [self._plain(cell) for cell in cells]
+        plain = [self._plain(cell) for cell in _each(cells)]
         texts: Texts = [
             cell if isinstance(cell, str) and _is_text(cell) else None for cell in plain
         ]
@@ -132,11 +144,16 @@ class CellWriter:
         with contextlib.suppress(Exception):  # objects may raise anything
             match cell:
                 case str():
-                    return cell
+                    return str.__str__(cell)  # a plain one, also of a kind of its own
                 case bool() | np.bool_():
                     return self.flags[bool(cell)]
+                case dt.timedelta() | np.timedelta64():  # the second is an integer, too
+                    return _duration(cell)
                 case int() | float() | np.integer() | np.floating():
                     return float(cell)
+                case complex() | np.complexfloating():
+                    # One such cell makes a column of numbers complex.
+                    return float(cell.real) if cell.imag == 0 else None
                 case dt.datetime() | np.datetime64():
                     return _seconds(cell)
                 case dt.date():
@@ -146,7 +163,7 @@ class CellWriter:
                 case _ if cell is None or type(cell).__name__ in {"NAType", "NaTType"}:
                     return None
                 case _:
-                    return str(cell)
+                    return str.__str__(str(cell))
         return None
 
 
@@ -184,6 +201,31 @@ def _typed(column: Any, name: str) -> pa.Array:  # noqa: ANN401 - as above
     raise SourceError(msg)
 
 
+def _arrow_column(column: Any) -> pa.Array | pa.ChunkedArray:  # noqa: ANN401 - as above
+    """A column in a plain type; raises where Arrow might not read each cell as what it is."""
+    if "object" in str(column.dtype):
+        types = {*map(type, column)}
+        if not any(types <= together for together in _TYPES_TOGETHER):
+            raise TypeError
+    array = pa.Array.from_pandas(column)
+    if isinstance(array.type, pa.BaseExtensionType) and not isinstance(array.type, pa.UuidType):
+        raise TypeError  # a period is stored as a whole number, and would be read as one
+    chunks = array.chunks if isinstance(array, pa.ChunkedArray) else [array]
+    return pa.chunked_array(map(plain_array, chunks), plain_type(array.type))
+
+
+def _each(cells: Any) -> Iterator[object]:  # noqa: ANN401 - pandas ships no types
+    """The cells one by one; nothing in place of one that Python cannot hold."""
+    with contextlib.suppress(Exception):
+        yield from list(cells)
+        return
+    for place in range(len(cells)):
+        cell = None
+        with contextlib.suppress(Exception):
+            cell = cells.array[place]
+        yield cell
+
+
 def _doubles(array: pa.Array) -> NDArray[np.float64]:
     return np.asarray(array.cast(pa.float64()).to_numpy(zero_copy_only=False), np.float64)
 
@@ -191,9 +233,31 @@ def _doubles(array: pa.Array) -> NDArray[np.float64]:
 def _seconds(cell: Any) -> np.datetime64:  # noqa: ANN401 - a datetime of any library
     """Whole seconds, in UTC where the cell has a time zone."""
     if getattr(cell, "tzinfo", None) is not None:
-        cell = cell.astimezone(dt.UTC).replace(tzinfo=None)
+        try:
+            cell = cell.astimezone(dt.UTC).replace(tzinfo=None)
+        except OverflowError:  # beyond the calendar by less than a day
+            cell = cell.replace(tzinfo=None)
+            return _FIRST if cell.year == dt.MINYEAR else _LAST
     moment: np.datetime64 = np.datetime64(getattr(cell, "asm8", cell)).astype("datetime64[s]")
     return moment
+
+
+def _duration(cell: Any) -> str | None:  # noqa: ANN401 - a duration of any library
+    """Days and a clock, as pandas writes them, in whichever type the cell comes."""
+    nanoseconds = getattr(cell, "nanoseconds", 0)
+    if isinstance(cell, np.timedelta64):
+        micros = cell.astype("timedelta64[us]")
+        nanoseconds = (cell - micros).astype("timedelta64[ns]").astype(int).item()
+        cell = (micros - (nanoseconds < 0)).item()
+        nanoseconds %= 1000
+    if cell is None:
+        return None
+    minutes, seconds = divmod(cell.seconds, 60)
+    hours, minutes = divmod(minutes, 60)
+    fraction = f".{cell.microseconds:06d}" if cell.microseconds or nanoseconds else ""
+    fraction += f"{nanoseconds:03d}" if nanoseconds else ""
+    sign = "+" if cell.days < 0 else ""
+    return f"{cell.days} days {sign}{hours:02d}:{minutes:02d}:{seconds:02d}{fraction}"
 
 
 def _formatted(moment: dt.date | None, template: str) -> str:

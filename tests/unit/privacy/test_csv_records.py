@@ -267,3 +267,16 @@ def test_lines_that_end_in_a_carriage_return_alone_are_refused(write):
 def test_only_decoding_is_forgiven():
     with pytest.raises(UnicodeEncodeError):
         "\ud800".encode("utf-8", csv_records._HANDLER)
+
+
+@pytest.mark.parametrize("width", [1, 2])
+@pytest.mark.parametrize("cell", ["\ufeffx", '\ufeff"x"', "\ufeff", "\ufeff\ufeff"])
+def test_a_byte_order_mark_is_read_alike_in_every_record(write, width, cell):
+    record = ",".join([cell] * width) + "\n"
+    other = ",".join(["y"] * width) + "\n"
+    header = ",".join(f"c{k}" for k in range(width)) + "\n"
+    expected = parse_record(record[:-1], ",", width).cells
+    alone, _ = rows(write((header + record).encode()), width=width)
+    second, _ = rows(write((header + other + record).encode()), width=width)
+    assert alone == [expected]
+    assert second == sorted([expected, ("y",) * width], key=repr)
