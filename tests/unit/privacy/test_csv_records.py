@@ -142,13 +142,36 @@ def test_where_a_chunk_ends_does_not_matter(write, monkeypatch, chunk):
         (encoding, multiline): rows(
             write(content.encode(encoding)), encoding=encoding, multiline=multiline
         )
-        for encoding in ("utf-8", "iso8859-1")
+        for encoding in ("utf-8", "iso8859-1", "gbk", "gb18030")
         for multiline in (False, True)
     }
+    assert len({str(read) for (_, multiline), read in whole.items() if multiline}) == 1
     monkeypatch.setattr(csv_records, "_CHUNK", chunk)
     for (encoding, multiline), expected in whole.items():
         path = write(content.encode(encoding))
         assert rows(path, encoding=encoding, multiline=multiline) == expected
+
+
+@pytest.mark.parametrize("before", range(20))
+@pytest.mark.parametrize("chunk", [7, 2**24])
+def test_whether_a_record_is_too_long_is_its_own_property(write, monkeypatch, before, chunk):
+    monkeypatch.setattr(csv_records, "LONGEST_RECORD", 16)
+    monkeypatch.setattr(csv_records, "_CHUNK", chunk)
+    first = f"{'y' * before}\n"
+    for length in (15, 16, 17, 18, 31, 33):
+        cell = "x" * length
+        read, malformed = rows(write(f"c\n{first}{cell}\n{first}".encode()), width=1)
+        kept = cell if length <= 16 else None
+        other = None if not 0 < before <= 16 else "y" * before
+        assert Counter(read) == Counter([(kept,), (other,), (other,)])
+        assert malformed == (length > 16) + 2 * (before > 16)
+
+
+def test_malformed_records_are_counted_anew_in_each_pass(write):
+    reader = CsvReader(write(b"x,y\n1\n1,2\n"), CsvFormat("utf-8", ","), ["x", "y"])
+    for _ in range(2):
+        reader.batches(["x"]).read_all()
+        assert reader.malformed == 1
 
 
 # --- one grammar ------------------------------------------------------------------------------

@@ -17,6 +17,7 @@ from understudy.schema import Schema
 
 CELLS = {
     "whole numbers": [1, -7, 0, 2**53, -(2**53), 2**53 + 2, 10**17],
+    "negative numbers": [1, -(2**53), -(2**53) - 2, -(2**60) - 1],
     "fractions": [0.1, 1.0, -0.0, 1e-7, 1.5e22, 1e299, 5e-324, 1.7e308, -2.5, 1e16],
     "flags": [True, False],
     "moments": [pd.Timestamp("2020-02-29 13:14:15.999"), pd.Timestamp("1900-01-01")],
