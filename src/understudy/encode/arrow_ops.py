@@ -173,7 +173,7 @@ def plain_type(kind: pa.DataType) -> pa.DataType:
         return pa.large_string()
     if isinstance(kind, pa.BaseExtensionType):
         return plain_type(kind.storage_type)
-    if pa.types.is_dictionary(kind):
+    if pa.types.is_dictionary(kind) or pa.types.is_run_end_encoded(kind):
         return plain_type(kind.value_type)
     if pa.types.is_timestamp(kind):
         return pa.timestamp("us", kind.tz)
@@ -192,6 +192,8 @@ def plain_array(array: pa.Array) -> pa.Array:
         return plain_array(array.storage)
     if pa.types.is_dictionary(array.type):
         return plain_array(array.dictionary).take(array.indices)
+    if pa.types.is_run_end_encoded(array.type):
+        return plain_array(pc.run_end_decode(array))
     if pa.types.is_date(array.type) or pa.types.is_timestamp(array.type):
         return _within_calendar(array)
     kind = plain_type(array.type)

@@ -7,7 +7,7 @@ write for it, whatever the other cells are.
 
 import contextlib
 import datetime as dt
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass
 from decimal import Decimal
 from typing import Any
@@ -57,7 +57,7 @@ class CellWriter:
             labels = self._objects(column.cat.categories)
             places = column.cat.codes.to_numpy()
             return labels.take(pa.array(places, mask=places < 0))
-        if kind != "object":  # of objects, Arrow would take a type that all cells together have
+        if "object" not in kind:  # of objects, Arrow would take a type that all cells together have
             with contextlib.suppress(Exception):  # what libraries say may quote cells
                 texts = self._typed(pa.Array.from_pandas(column))
                 if texts is not None:
@@ -114,9 +114,12 @@ class CellWriter:
             texts = [_formatted(one, self.moments) for one in inside.tolist()]
         return [None if none else text for none, text in zip(np.isnat(moments), texts, strict=True)]
 
-    def _objects(self, cells: Iterable[object]) -> pa.Array:
+    def _objects(
+        self,
+        cells: Any,  # noqa: ANN401 - pandas ships no types
+    ) -> pa.Array:
         """Cells of any type, each by its own."""
-        plain = [self._plain(cell) for cell in cells]
+        plain = [self._plain(cell) for cell in _each(cells)]
         texts: Texts = [
             cell if isinstance(cell, str) and _is_text(cell) else None for cell in plain
         ]
@@ -135,11 +138,16 @@ class CellWriter:
         with contextlib.suppress(Exception):  # objects may raise anything
             match cell:
                 case str():
-                    return cell
+                    return str.__str__(cell)  # a plain one, also of a kind of its own
                 case bool() | np.bool_():
                     return self.flags[bool(cell)]
+                case dt.timedelta() | np.timedelta64():  # the second is an integer, too
+                    return _duration(cell)
                 case int() | float() | np.integer() | np.floating():
                     return float(cell)
+                case complex() | np.complexfloating():
+                    # One such cell makes a column of numbers complex.
+                    return float(cell.real) if cell.imag == 0 else None
                 case dt.datetime() | np.datetime64():
                     return _seconds(cell)
                 case dt.date():
@@ -149,7 +157,7 @@ class CellWriter:
                 case _ if cell is None or type(cell).__name__ in {"NAType", "NaTType"}:
                     return None
                 case _:
-                    return str(cell)
+                    return str.__str__(str(cell))
         return None
 
 
@@ -187,6 +195,18 @@ def _typed(column: Any, name: str) -> pa.Array:  # noqa: ANN401 - as above
     raise SourceError(msg)
 
 
+def _each(cells: Any) -> Iterator[object]:  # noqa: ANN401 - pandas ships no types
+    """The cells one by one; nothing in place of one that Python cannot hold."""
+    with contextlib.suppress(Exception):
+        yield from list(cells)
+        return
+    for place in range(len(cells)):
+        cell = None
+        with contextlib.suppress(Exception):
+            cell = cells.array[place]
+        yield cell
+
+
 def _doubles(array: pa.Array) -> NDArray[np.float64]:
     return np.asarray(array.cast(pa.float64()).to_numpy(zero_copy_only=False), np.float64)
 
@@ -194,9 +214,31 @@ def _doubles(array: pa.Array) -> NDArray[np.float64]:
 def _seconds(cell: Any) -> np.datetime64:  # noqa: ANN401 - a datetime of any library
     """Whole seconds, in UTC where the cell has a time zone."""
     if getattr(cell, "tzinfo", None) is not None:
-        cell = cell.astimezone(dt.UTC).replace(tzinfo=None)
+        try:
+            cell = cell.astimezone(dt.UTC).replace(tzinfo=None)
+        except OverflowError:  # beyond the calendar by less than a day
+            cell = cell.replace(tzinfo=None)
+            return _FIRST if cell.year == dt.MINYEAR else _LAST
     moment: np.datetime64 = np.datetime64(getattr(cell, "asm8", cell)).astype("datetime64[s]")
     return moment
+
+
+def _duration(cell: Any) -> str | None:  # noqa: ANN401 - a duration of any library
+    """Days and a clock, as pandas writes them, in whichever type the cell comes."""
+    nanoseconds = getattr(cell, "nanoseconds", 0)
+    if isinstance(cell, np.timedelta64):
+        micros = cell.astype("timedelta64[us]")
+        nanoseconds = (cell - micros).astype("timedelta64[ns]").astype(int).item()
+        cell = (micros - (nanoseconds < 0)).item()
+        nanoseconds %= 1000
+    if cell is None:
+        return None
+    minutes, seconds = divmod(cell.seconds, 60)
+    hours, minutes = divmod(minutes, 60)
+    fraction = f".{cell.microseconds:06d}" if cell.microseconds or nanoseconds else ""
+    fraction += f"{nanoseconds:03d}" if nanoseconds else ""
+    sign = "+" if cell.days < 0 else ""
+    return f"{cell.days} days {sign}{hours:02d}:{minutes:02d}:{seconds:02d}{fraction}"
 
 
 def _formatted(moment: dt.date | None, template: str) -> str:

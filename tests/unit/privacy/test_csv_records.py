@@ -142,13 +142,36 @@ def test_where_a_chunk_ends_does_not_matter(write, monkeypatch, chunk):
         (encoding, multiline): rows(
             write(content.encode(encoding)), encoding=encoding, multiline=multiline
         )
-        for encoding in ("utf-8", "iso8859-1")
+        for encoding in ("utf-8", "iso8859-1", "gbk", "gb18030")
         for multiline in (False, True)
     }
+    assert len({str(read) for (_, multiline), read in whole.items() if multiline}) == 1
     monkeypatch.setattr(csv_records, "_CHUNK", chunk)
     for (encoding, multiline), expected in whole.items():
         path = write(content.encode(encoding))
         assert rows(path, encoding=encoding, multiline=multiline) == expected
+
+
+@pytest.mark.parametrize("before", range(20))
+@pytest.mark.parametrize("chunk", [7, 2**24])
+def test_whether_a_record_is_too_long_is_its_own_property(write, monkeypatch, before, chunk):
+    monkeypatch.setattr(csv_records, "LONGEST_RECORD", 16)
+    monkeypatch.setattr(csv_records, "_CHUNK", chunk)
+    first = f"{'y' * before}\n"
+    for length in (15, 16, 17, 18, 31, 33):
+        cell = "x" * length
+        read, malformed = rows(write(f"c\n{first}{cell}\n{first}".encode()), width=1)
+        kept = cell if length <= 16 else None
+        other = None if not 0 < before <= 16 else "y" * before
+        assert Counter(read) == Counter([(kept,), (other,), (other,)])
+        assert malformed == (length > 16) + 2 * (before > 16)
+
+
+def test_malformed_records_are_counted_anew_in_each_pass(write):
+    reader = CsvReader(write(b"x,y\n1\n1,2\n"), CsvFormat("utf-8", ","), ["x", "y"])
+    for _ in range(2):
+        reader.batches(["x"]).read_all()
+        assert reader.malformed == 1
 
 
 # --- one grammar ------------------------------------------------------------------------------
@@ -276,3 +299,16 @@ def test_lines_that_end_in_a_carriage_return_alone_are_refused(write):
 def test_only_decoding_is_forgiven():
     with pytest.raises(UnicodeEncodeError):
         "\ud800".encode("utf-8", csv_records._HANDLER)
+
+
+@pytest.mark.parametrize("width", [1, 2])
+@pytest.mark.parametrize("cell", ["\ufeffx", '\ufeff"x"', "\ufeff", "\ufeff\ufeff"])
+def test_a_byte_order_mark_is_read_alike_in_every_record(write, width, cell):
+    record = ",".join([cell] * width) + "\n"
+    other = ",".join(["y"] * width) + "\n"
+    header = ",".join(f"c{k}" for k in range(width)) + "\n"
+    expected = parse_record(record[:-1], ",", width).cells
+    alone, _ = rows(write((header + record).encode()), width=width)
+    second, _ = rows(write((header + other + record).encode()), width=width)
+    assert alone == [expected]
+    assert second == sorted([expected, ("y",) * width], key=repr)

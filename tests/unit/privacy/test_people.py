@@ -226,3 +226,14 @@ def test_labels_numbers_and_dates_of_a_person_all_take_part(engine, request):
             np.testing.assert_array_equal(
                 private.count([("age",)])[0], np.bincount(expected, minlength=8)
             )
+
+
+def test_a_collation_takes_no_two_persons_for_one(postgres_engine):
+    postgres_engine.raw_sql(
+        "CREATE COLLATION blind (provider=icu, locale='und-u-ks-level2', deterministic=false)"
+    )
+    postgres_engine.raw_sql("CREATE TABLE visits_blind (who text COLLATE blind, x int, y int)")
+    postgres_engine.raw_sql("INSERT INTO visits_blind VALUES ('P', 1, 1), ('p', 2, 2), ('p', 3, 3)")
+    table = PrivateTable(postgres_engine.table("visits_blind"), SCHEMA, person=Person("who", 1))
+    (count,) = table.count([()])
+    assert count.item() == 2

@@ -343,3 +343,12 @@ def test_one_row_never_changes_a_columns_type(write):
     without = numbers(write("x\n" + "\n".join(lines)))
     odd = numbers(write("x\n" + "\n".join([*lines, "2020-01-01", '"not a number"', "true"])))
     assert odd == [*without[:-1], without[-1] + 3]
+
+
+def test_run_lengths_of_text_that_is_not_utf8_are_read_cell_by_cell():
+    offsets = pa.py_buffer(np.array([0, 1, 2], np.int32).tobytes())
+    values = pa.Array.from_buffers(pa.string(), 2, [None, offsets, pa.py_buffer(b"a\xff")])
+    kind = pa.run_end_encoded(pa.int32(), pa.string())
+    ends = pa.array([2, 3], pa.int32())
+    cells = pa.Array.from_buffers(kind, 3, [None], children=[ends, values])
+    assert letters(pa.table({"x": cells, "y": ["b"] * 3})) == ([2, 0, 0, 1], [0, 3, 0, 0])
