@@ -147,6 +147,10 @@ def _csv_header(file: Path, encoding: str) -> tuple[str, tuple[str, ...]]:
         msg = f"{file} is UTF-16 or UTF-32 text. Save the file as UTF-8."
         raise SourceError(msg)
     first = decoded(line, encoding).removesuffix("\n").removesuffix("\r")
+    # First of all, for then the line holds all rows, and no other message may depend on them.
+    if "\r" in first:
+        msg = f"Lines of {file} end in a carriage return alone. Save it with line feeds."
+        raise SourceError(msg)
     if UNREADABLE in first:
         msg = (
             f"The header of {file} is not {encoding} text. Declare the text encoding, such as "
@@ -156,9 +160,6 @@ def _csv_header(file: Path, encoding: str) -> tuple[str, tuple[str, ...]]:
     if first.count('"') % 2 or len(line) >= LONGEST_HEADER:
         # Reading on in search of its end would take rows for names.
         msg = f"The header of {file} does not end where its line does. Mend the column names."
-        raise SourceError(msg)
-    if "\r" in first:
-        msg = f"Lines of {file} end in a carriage return alone. Save it with line feeds."
         raise SourceError(msg)
     split = {mark: _split(first, mark) for mark in ",;\t|"}
     delimiter = max(split, key=lambda mark: len(split[mark]))

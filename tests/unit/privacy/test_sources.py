@@ -352,3 +352,12 @@ def test_run_lengths_of_text_that_is_not_utf8_are_read_cell_by_cell():
     ends = pa.array([2, 3], pa.int32())
     cells = pa.Array.from_buffers(kind, 3, [None], children=[ends, values])
     assert letters(pa.table({"x": cells, "y": ["b"] * 3})) == ([2, 0, 0, 1], [0, 3, 0, 0])
+
+
+def test_rows_after_carriage_returns_choose_no_message(write):
+    messages = set()
+    for rows in (b"1,2\r", b'1,"2\r', b"1,\xff\r"):
+        with pytest.raises(SourceError) as refused:
+            letters(write(b"x,y\r" + rows))
+        messages.add(str(refused.value))
+    assert len(messages) == 1
