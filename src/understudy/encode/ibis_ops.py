@@ -1,6 +1,7 @@
 """The rules' operations as Ibis expressions: codes made where the rows lie."""
 
 import datetime as dt
+import json
 from collections.abc import Callable, Collection, Mapping, Sequence
 from decimal import Decimal
 
@@ -44,6 +45,35 @@ def case_position(text: Value, labels: tuple[str, ...], otherwise: Value) -> Val
     """Where the stripped text stands among the labels, as a CASE that every engine knows."""
     branches = ((label, place) for place, label in enumerate(labels))
     return text.strip().cases(*branches, else_=otherwise)
+
+
+_duckdb_bytes = ibis.udf.scalar.builtin(
+    lambda text: text, name="encode", signature=(("string",), "binary")
+)
+_postgres_json = ibis.udf.scalar.builtin(
+    lambda text: text, name="to_json", signature=(("string",), "json")
+)
+_WITHOUT_COLLATION: dict[str, tuple[Callable[[Value], Value], Callable[[str], Value]]] = {
+    "duckdb": (_duckdb_bytes, lambda label: _duckdb_bytes(ibis.literal(label))),
+    "postgres": (
+        lambda text: _postgres_json(text).cast("string"),
+        lambda label: ibis.literal(json.dumps(label, ensure_ascii=False)),
+    ),
+}
+"""By engine, text and a label as something that no collation of the column compares."""
+
+
+def exact_position(engine: str) -> Callable[[Value, tuple[str, ...], Value], Value]:
+    """Where the stripped text stands among the labels, whatever the column's collation is."""
+    if engine not in _WITHOUT_COLLATION:
+        return case_position
+    exact, spelled = _WITHOUT_COLLATION[engine]
+
+    def position(text: Value, labels: tuple[str, ...], otherwise: Value) -> Value:
+        branches = ((spelled(label), place) for place, label in enumerate(labels))
+        return exact(text.strip()).cases(*branches, else_=otherwise)
+
+    return position
 
 
 class IbisOps:

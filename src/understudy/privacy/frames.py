@@ -64,7 +64,9 @@ class CellWriter:
                     return texts
         return self._objects(column)
 
-    def _typed(self, array: pa.Array) -> pa.Array | None:
+    def _typed(  # noqa: PLR0911 - a table of cases
+        self, array: pa.Array
+    ) -> pa.Array | None:
         """Cells of a type that says all about them, faster than one by one and to the same end."""
         if pa.types.is_boolean(array.type):
             return _text_array([None if c is None else self.flags[c] for c in array.to_pylist()])
@@ -74,6 +76,9 @@ class CellWriter:
             return self._whole_numbers(array)
         if is_text(plain_type(array.type)):
             return readable(array).cast(pa.large_string())
+        if pa.types.is_date(array.type):
+            days, pattern = plain_array(array).to_pylist(), self.moments or "%Y-%m-%d"
+            return _text_array([None if day is None else _formatted(day, pattern) for day in days])
         if pa.types.is_timestamp(array.type):
             array = plain_array(array)
             seconds = np.asarray(array.cast(pa.int64()).fill_null(0)) // 10**6

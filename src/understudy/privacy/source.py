@@ -15,7 +15,7 @@ import pyarrow as pa
 
 from understudy.column import Column
 from understudy.encode.arrow_ops import plain_type, readable
-from understudy.encode.ibis_ops import IbisOps
+from understudy.encode.ibis_ops import IbisOps, exact_position
 from understudy.encode.ops import Value
 from understudy.errors import SourceError
 from understudy.privacy.engine import (
@@ -56,7 +56,7 @@ def open_rows(
             msg = "The Ibis table belongs to no engine; take it from a connection, as con.table(…)."
             raise SourceError(msg) from None
         # SQLite holds values of any type in any column.
-        ops = IbisOps(loose_types=engine == "sqlite")
+        ops = IbisOps(exact_position(engine), loose_types=engine == "sqlite")
         columns = dict(zip(names, names, strict=True))
         return OpenedRows(data, columns, ops, reading={"source": str(engine)})
     if _is_a(data, "pandas", "DataFrame"):

@@ -37,6 +37,30 @@ def test_a_spelling_of_one_record_is_not_told_for_all_that_an_engine_takes_for_i
         assert release.schema["y"].categories == ("bob",)
 
 
+def told_apart(table, values):
+    """Counts of listed labels, and which codes a condition on each names."""
+    column = Column(name="y", kind=Kind.CATEGORICAL, categories=values, other="other", null=True)
+    private = PrivateTable(table, Schema((column,)))
+    return private.count([("y",)])[0].tolist()
+
+
+def test_labels_that_an_engine_takes_for_one_are_told_apart(careless):
+    assert told_apart(careless, ("BoB", "bob")) == [1, 20000, 0, 0]
+
+
+def test_labels_that_a_collation_of_postgres_takes_for_one_are_told_apart(postgres_engine):
+    postgres_engine.raw_sql(
+        "CREATE COLLATION IF NOT EXISTS careless "
+        "(provider = icu, locale = 'und-u-ks-level1', deterministic = false)"
+    )
+    postgres_engine.raw_sql("CREATE TABLE careless_labels (y text COLLATE careless)")
+    postgres_engine.raw_sql(
+        """INSERT INTO careless_labels VALUES ('a'), ('A'), (' a '), ('á'), ('"'), (NULL), ('')"""
+    )
+    table = postgres_engine.table("careless_labels")
+    assert told_apart(table, ("A", "a", '"')) == [1, 2, 1, 1, 2]
+
+
 def test_persons_that_an_engine_takes_for_one_have_a_cap_each():
     connection = ibis.duckdb.connect()
     connection.con.execute("CREATE TABLE t (who VARCHAR COLLATE nocase, x INTEGER)")
