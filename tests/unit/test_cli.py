@@ -749,7 +749,8 @@ def test_a_plan_as_json_is_nothing_but_json(schema_toml):
     assert result.stderr == ""
     page = json.loads(result.stdout)
     assert page["rows"] == page["rehearsed_rows"] == 5000
-    (line,) = page["bought"]
+    malformed, line = page["bought"]
+    assert malformed["what"] == "the number of malformed records"
     assert line["what"] == "counts of 3 columns (age, city, ill)"
     assert [one["cells"] for one in line["counts"]] == [10, 3, 2]
     for one in line["counts"]:

@@ -134,7 +134,7 @@ def test_what_nobody_described_may_come_from_anywhere(table, tmp_path, duckdb_en
 def test_without_a_schema_facts_are_bought_and_named(table):
     release = synthesize(table, epsilon=20.0, unit="person:who:2")
     assert release.certificate.bought == (
-        "age: bounds, null",
+        "age: kind, bounds, null",
         "city: kind, categories, null",
         "score: kind, bounds, null",
         "ill: null",
