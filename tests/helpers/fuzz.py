@@ -239,6 +239,12 @@ class Case:
     """Whether noisy counts are dealt out to other cells, as other rows would have them."""
     save: dict[str, Any] = field(default_factory=dict)
 
+    @property
+    def multiline(self) -> bool:
+        """Whether a CSV file is read as multiline, which needs balanced quotes in every record."""
+        raw = any(isinstance(row, bytes) for row in (*self.rows, *self.neighbour))
+        return self.source == "csv" and not raw and self.seed % 3 > 0
+
     def __str__(self) -> str:
         columns = ", ".join(f"{p.name!r:.40}: {p.shelf.name} {p.dtype}" for p in self.columns)
         return (
@@ -593,7 +599,7 @@ def _partly(rng: np.random.Generator, facts: dict[str, Any]) -> dict[str, Any]:
 def stated(case: Case, data: Any, folder: Path) -> Schema | Path | None:
     """The schema that both neighbours are described by; may refuse."""
     if case.schema == "drafted":
-        drafted = draft(read_rows(data))
+        drafted = draft(read_rows(data, multiline=case.multiline))
         return drafted if case.seed % 2 else write_drafted(drafted, folder)
     if case.facts is None:
         return None
@@ -743,7 +749,14 @@ def _csv(case: Case, rows: list[Row], folder: Path) -> Path:
     path = folder / "table.csv"
     header = _line([str(plan.name) for plan in case.columns])
     lines = [header if case.seed % 31 else _BROKEN_HEADERS[case.seed % len(_BROKEN_HEADERS)]]
-    lines += [row if isinstance(row, bytes) else _line([_csv_cell(c) for c in row]) for row in rows]
+    # A cell with a line break is several records, unless the file is read as multiline.
+    line_break = "\n" if case.multiline else " "
+    lines += [
+        row
+        if isinstance(row, bytes)
+        else _line([_csv_cell(cell).replace("\n", line_break) for cell in row])
+        for row in rows
+    ]
     ends = b"\r\n" if case.seed % 4 == 0 else b"\n"
     start = b"\xef\xbb\xbf" if case.seed % 7 == 0 else b""
     path.write_bytes(start + ends.join(lines) + ends * (case.seed % 2))
