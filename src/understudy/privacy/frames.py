@@ -71,7 +71,9 @@ class CellWriter:
         if pa.types.is_boolean(array.type):
             return _text_array([None if c is None else self.flags[c] for c in array.to_pylist()])
         if pa.types.is_floating(array.type):
-            return self._numbers(_doubles(array))
+            numbers = _doubles(array)
+            inexact = np.abs(numbers) >= _exact(array.type.to_pandas_dtype())
+            return self._numbers(np.where(inexact & self.exact, np.nan, numbers))
         if pa.types.is_integer(array.type):
             return self._whole_numbers(array)
         if is_text(plain_type(array.type)):
@@ -149,7 +151,7 @@ class CellWriter:
                 case dt.timedelta() | np.timedelta64():  # the second is an integer, too
                     return _duration(cell)
                 case int() | float() | np.integer() | np.floating():
-                    return float(cell)
+                    return self._double(cell)
                 case complex() | np.complexfloating():
                     # One such cell makes a column of numbers complex.
                     return float(cell.real) if cell.imag == 0 else None
@@ -164,6 +166,11 @@ class CellWriter:
                 case _:
                     return str.__str__(str(cell))
         return None
+
+    def _double(self, cell: Any) -> float | None:  # noqa: ANN401 - a number of any library
+        """A number; None where it is not exact and must be."""
+        inexact = isinstance(cell, np.floating) and abs(cell) >= _exact(type(cell))
+        return None if self.exact and inexact else float(cell)
 
 
 def text_columns(
@@ -210,6 +217,11 @@ def _each(cells: Any) -> Iterator[object]:  # noqa: ANN401 - pandas ships no typ
         with contextlib.suppress(Exception):
             cell = cells.array[place]
         yield cell
+
+
+def _exact(kind: type[np.floating[Any]]) -> float:
+    """From where on numbers of a type do not tell neighbouring whole numbers apart."""
+    return float(2.0 ** min(np.finfo(kind).nmant + 1, 53))
 
 
 def _doubles(array: pa.Array) -> NDArray[np.float64]:
