@@ -90,6 +90,12 @@ def test_large_numbers_of_single_precision_identify_nobody(make):
         assert persons(make({"who": pd.Series(list(ids), dtype=object), "x": 1})) == 3
 
 
+def test_moments_identify_persons_by_all_their_digits():
+    moments = pd.to_datetime(["2020-01-01 00:00:00.1", "2020-01-01 00:00:00.2", None, None])
+    for who in (moments, moments.tz_localize("Europe/Berlin"), moments.astype(object)):
+        assert persons(pd.DataFrame({"who": who, "x": 1})) == 2
+
+
 def test_rows_of_a_person_that_a_collation_takes_for_the_same_are_ordered(monkeypatch):
     # Whose spelling was told depended on the order in which the engine found the rows.
     monkeypatch.setattr(people, "_key", lambda: 7)

@@ -81,7 +81,7 @@ class CellWriter:
         if pa.types.is_date(array.type):
             days, pattern = plain_array(array).to_pylist(), self.moments or "%Y-%m-%d"
             return _text_array([None if day is None else _formatted(day, pattern) for day in days])
-        if pa.types.is_timestamp(array.type):
+        if pa.types.is_timestamp(array.type) and not self.exact:
             array = plain_array(array)
             seconds = np.asarray(array.cast(pa.int64()).fill_null(0)) // 10**6
             moments = seconds.astype("datetime64[s]")
@@ -156,7 +156,7 @@ class CellWriter:
                     # One such cell makes a column of numbers complex.
                     return float(cell.real) if cell.imag == 0 else None
                 case dt.datetime() | np.datetime64():
-                    return _seconds(cell)
+                    return _instant(cell) if self.exact else _seconds(cell)
                 case dt.date():
                     return _formatted(cell, self.moments or "%Y-%m-%d")
                 case Decimal() if not cell.is_finite():
@@ -226,6 +226,13 @@ def _exact(kind: type[np.floating[Any]]) -> float:
 
 def _doubles(array: pa.Array) -> NDArray[np.float64]:
     return np.asarray(array.cast(pa.float64()).to_numpy(zero_copy_only=False), np.float64)
+
+
+def _instant(cell: Any) -> str | None:  # noqa: ANN401 - a datetime of any library
+    """A moment with all its digits, in UTC where the cell has a time zone."""
+    if getattr(cell, "tzinfo", None) is not None:
+        cell = cell.astimezone(dt.UTC)
+    return None if str(cell) == "NaT" else str(cell)
 
 
 def _seconds(cell: Any) -> np.datetime64:  # noqa: ANN401 - a datetime of any library
