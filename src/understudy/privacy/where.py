@@ -16,7 +16,7 @@ from understudy.column import WHITESPACE, Column, Kind, Source
 from understudy.encode import Encoding
 from understudy.encode.labels import NO_WORDS, YES_WORDS, LabelCells
 from understudy.encode.numbers import NumberCells
-from understudy.encode.ops import NUMBER, MomentPattern, Storage
+from understudy.encode.ops import NUMBER, NUMBER_STORAGE, MomentPattern, Storage
 from understudy.errors import BadInput, UnknownColumn, listed
 from understudy.schema import Schema
 
@@ -287,7 +287,9 @@ def _meant(text: str, cells: NumberCells, storage: Storage) -> list[tuple[float,
         number = float(truth)
     if number is None:
         return []
-    near = _nearby(number) if column.kind is Kind.REAL else [number]
+    # Whole numbers, too, may be stored in single precision; but never as text.
+    stored = storage.public == NUMBER_STORAGE
+    near = _nearby(number) if stored or column.kind is Kind.REAL else [number]
     return [(min(near), max(near))]
 
 

@@ -349,3 +349,17 @@ def test_several_conditions_are_refused(sentence):
     quoted = Where.parse(f'city = "{value}"')
     assert quoted.value == value
     assert Where.parse(str(quoted)) == quoted
+
+
+def test_whole_numbers_in_single_precision_meet_what_they_read_as():
+    # It reads as 716271500000, and is a little more.
+    stored_as = pa.array(np.array([716271508297], np.float32))
+    column = Column(
+        name="x", kind=Kind.INTEGER, edges=(0, 716271508298, 2**40), null=True, bounds=None
+    )
+    encoding = Encoding(Schema((column,)))
+    (code,) = encoding.column_codes("x", stored_as)
+    for storage in (Storage.FLOAT, Storage.INTEGER):  # one cell can decide which it is
+        meets = Where.parse("x <= 716271508297").codes(encoding, {"x": storage})
+        assert code == 1
+        assert meets[code]
