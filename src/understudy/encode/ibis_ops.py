@@ -108,6 +108,9 @@ class IbisOps:
         numbers = ("integer", "real")
         kinds = {Storage.TEXT: ("text",), Storage.BOOLEAN: ("integer",)}.get(storage, numbers)
         fits = value.typeof().isin(kinds)
+        if storage is Storage.BOOLEAN:
+            # Any other number would be taken for true, and 90 read as 1.
+            fits = fits & value.cast("int64").isin([0, 1])
         if storage is Storage.TEXT:
             # Its functions raise on text that is not UTF-8, so the bytes are looked at first.
             fits = fits & hexadecimal(value).re_search(_UTF8)
