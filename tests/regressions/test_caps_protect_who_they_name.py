@@ -3,6 +3,7 @@
 import datetime as dt
 from fractions import Fraction
 
+import ibis
 import numpy as np
 import pyarrow as pa
 import pytest
@@ -12,7 +13,9 @@ from understudy.encode import Encoding
 from understudy.pipeline import synthesize
 from understudy.privacy.caps import cost_for
 from understudy.privacy.folder import verify
+from understudy.privacy.table import PrivateTable
 from understudy.privacy.weights import UNIT
+from understudy.privacy.where import Where
 from understudy.schema import Schema
 from understudy.select.risk import weights_told
 
@@ -109,3 +112,17 @@ def test_what_cannot_be_read_is_capped_without_a_cell_of_its_own_too(null):
     own = weights.of_rows(Encoding(Schema((column,))).codes(table))[:3]
     assert own[0] == own[1] == UNIT
     assert own[2] <= weights.weights[-1] < UNIT
+
+
+@pytest.mark.parametrize("column", [AGE, CODE], ids=lambda column: column.name)
+def test_a_number_in_a_boolean_column_of_sqlite_is_unreadable(column):
+    # Read as true, and so as 1, a stored 90 counted fully under "age >= 90".
+    engine = ibis.sqlite.connect()
+    with engine.begin() as cursor:
+        cursor.execute(f"CREATE TABLE t ({column.name} BOOLEAN)")
+        cursor.executemany("INSERT INTO t VALUES (?)", [(90,), (2,), (-1,), (2**60,)])
+    table = PrivateTable(engine.table("t"), Schema((column,)))
+    (count,) = table.count([(column.name,)])
+    assert count[-1] == count.sum() == 4
+    marked = Where.parse(f"{column.name} = 1").codes(table.encoding, table.storage)
+    assert marked[-1]

@@ -35,7 +35,7 @@ _UTF8 = (
     f"|F[1-3](?:{_NEXT}){{3}}|F48[0-9A-F](?:{_NEXT}){{2}})*$"
 )
 """The bytes of UTF-8 text, as hexadecimal digits."""
-_hexadecimal = ibis.udf.scalar.builtin(
+hexadecimal = ibis.udf.scalar.builtin(
     lambda text: text, name="hex", signature=(("string",), "string")
 )
 """SQLite's own function, which reads bytes and minds no encoding."""
@@ -61,6 +61,12 @@ _WITHOUT_COLLATION: dict[str, tuple[Callable[[Value], Value], Callable[[str], Va
     ),
 }
 """By engine, text and a label as something that no collation of the column compares."""
+
+
+def without_collation(text: Value) -> Value:
+    """Text as something that no collation of its column compares."""
+    exact, _ = _WITHOUT_COLLATION.get(text.get_backend().name, (lambda same: same, None))
+    return exact(text)
 
 
 def exact_position(engine: str) -> Callable[[Value, tuple[str, ...], Value], Value]:
@@ -102,9 +108,12 @@ class IbisOps:
         numbers = ("integer", "real")
         kinds = {Storage.TEXT: ("text",), Storage.BOOLEAN: ("integer",)}.get(storage, numbers)
         fits = value.typeof().isin(kinds)
+        if storage is Storage.BOOLEAN:
+            # Any other number would be taken for true, and 90 read as 1.
+            fits = fits & value.cast("int64").isin([0, 1])
         if storage is Storage.TEXT:
             # Its functions raise on text that is not UTF-8, so the bytes are looked at first.
-            fits = fits & _hexadecimal(value).re_search(_UTF8)
+            fits = fits & hexadecimal(value).re_search(_UTF8)
         return ibis.ifelse(fits, value, ibis.null(value.type()))
 
     def storage(self, name: str, kind: Value) -> Storage:

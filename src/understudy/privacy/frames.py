@@ -71,7 +71,9 @@ class CellWriter:
         if pa.types.is_boolean(array.type):
             return _text_array([None if c is None else self.flags[c] for c in array.to_pylist()])
         if pa.types.is_floating(array.type):
-            return self._numbers(_doubles(array))
+            numbers = _doubles(array)
+            inexact = np.abs(numbers) >= _exact(array.type.to_pandas_dtype())
+            return self._numbers(np.where(inexact & self.exact, np.nan, numbers))
         if pa.types.is_integer(array.type):
             return self._whole_numbers(array)
         if is_text(plain_type(array.type)):
@@ -79,7 +81,7 @@ class CellWriter:
         if pa.types.is_date(array.type):
             days, pattern = plain_array(array).to_pylist(), self.moments or "%Y-%m-%d"
             return _text_array([None if day is None else _formatted(day, pattern) for day in days])
-        if pa.types.is_timestamp(array.type):
+        if pa.types.is_timestamp(array.type) and not self.exact:
             array = plain_array(array)
             seconds = np.asarray(array.cast(pa.int64()).fill_null(0)) // 10**6
             moments = seconds.astype("datetime64[s]")
@@ -149,12 +151,12 @@ class CellWriter:
                 case dt.timedelta() | np.timedelta64():  # the second is an integer, too
                     return _duration(cell)
                 case int() | float() | np.integer() | np.floating():
-                    return float(cell)
+                    return self._double(cell)
                 case complex() | np.complexfloating():
                     # One such cell makes a column of numbers complex.
                     return float(cell.real) if cell.imag == 0 else None
                 case dt.datetime() | np.datetime64():
-                    return _seconds(cell)
+                    return _instant(cell) if self.exact else _seconds(cell)
                 case dt.date():
                     return _formatted(cell, self.moments or "%Y-%m-%d")
                 case Decimal() if not cell.is_finite():
@@ -164,6 +166,11 @@ class CellWriter:
                 case _:
                     return str.__str__(str(cell))
         return None
+
+    def _double(self, cell: Any) -> float | None:  # noqa: ANN401 - a number of any library
+        """A number; None where it is not exact and must be."""
+        inexact = isinstance(cell, np.floating) and abs(cell) >= _exact(type(cell))
+        return None if self.exact and inexact else float(cell)
 
 
 def text_columns(
@@ -212,8 +219,20 @@ def _each(cells: Any) -> Iterator[object]:  # noqa: ANN401 - pandas ships no typ
         yield cell
 
 
+def _exact(kind: type[np.floating[Any]]) -> float:
+    """From where on numbers of a type do not tell neighbouring whole numbers apart."""
+    return float(2.0 ** min(np.finfo(kind).nmant + 1, 53))
+
+
 def _doubles(array: pa.Array) -> NDArray[np.float64]:
     return np.asarray(array.cast(pa.float64()).to_numpy(zero_copy_only=False), np.float64)
+
+
+def _instant(cell: Any) -> str | None:  # noqa: ANN401 - a datetime of any library
+    """A moment with all its digits, in UTC where the cell has a time zone."""
+    if getattr(cell, "tzinfo", None) is not None:
+        cell = cell.astimezone(dt.UTC)
+    return None if str(cell) == "NaT" else str(cell)
 
 
 def _seconds(cell: Any) -> np.datetime64:  # noqa: ANN401 - a datetime of any library

@@ -114,6 +114,9 @@ from understudy.privacy.whole import Whole
 from understudy.schema import Schema
 
 PricedEvent = TypeVar("PricedEvent", bound=Event)
+_SCHEMA, _STORAGE, _UNIT = "schema", "storage", "unit"
+_OWN = frozenset({_SCHEMA, _STORAGE, READING, _UNIT, TABLE_ID, CAPS, EACH})
+"""Public inputs that the ledger lists itself: the guarantee is told by some of them."""
 
 
 @dataclass
@@ -217,10 +220,10 @@ class Ledger:
         release = None if file is None else open_release(file, budget, str(unit), table_id=table_id)
         storage = table.storage
         public = {
-            "schema": spelled_out(schema),
-            "storage": {name: kind.public for name, kind in storage.items()},
+            _SCHEMA: spelled_out(schema),
+            _STORAGE: {name: kind.public for name, kind in storage.items()},
             READING: dict(rows.reading),
-            "unit": str(unit),
+            _UNIT: str(unit),
             **({TABLE_ID: table_id} if table_id is not None else {}),
             **({CAPS: written(caps, schema)} if caps else {}),
             **({EACH: bound_written(each)} if each is not None else {}),
@@ -370,6 +373,9 @@ class Ledger:
 
     def declare(self, name: str, value: Any) -> None:  # noqa: ANN401 - any plain data
         """List a public input in the certificate: a target, a graph, a constraint."""
+        if name in _OWN:
+            msg = f"The ledger lists {name!r} itself. Choose another name."
+            raise BadInput(msg)
         try:
             spelled_for_people({name: value})
             plain = json.loads(spelled({"value": value}))

@@ -8,10 +8,11 @@ from collections.abc import Sequence
 import ibis
 
 from understudy.column import Column, Kind
-from understudy.encode.ibis_ops import IbisOps
+from understudy.encode.ibis_ops import IbisOps, hexadecimal, without_collation
 from understudy.encode.ops import Storage, Value
 
-_EXACT = 2.0**53
+_EXACT, _EXACT_SINGLE = 2.0**53, 2.0**24
+"""From these on, numbers of double and of single precision do not tell persons apart."""
 _PRIME = 2**31 - 1
 """Products of two numbers below it fit 63 bits on every engine."""
 
@@ -32,7 +33,7 @@ def keep_per_person(codes: Value, person: str, rows: int, also: Sequence[str] = 
     codes = codes.filter(codes[person].notnull())
     if codes[person].type().is_string() and codes.get_backend().name == "postgres":
         # A collation of its own kind takes two ids for one, even where they are hashed.
-        codes = codes.mutate(**{person: _postgres_json(codes[person]).cast("string")})
+        codes = codes.mutate(**{person: without_collation(codes[person])})
     linear = _person_part(_number(codes[person]), _key()) + _key()
     for name in names:
         # By way of 32 bits, for Ibis takes some codes for 64 bits which the engine holds in 32,
@@ -40,8 +41,11 @@ def keep_per_person(codes: Value, person: str, rows: int, also: Sequence[str] = 
         code = codes[name].cast("int32").cast("int64")
         linear = linear + _mod(code * _key())
     ranked = _ranked(codes, linear, [_key() for _ in range(3)])
-    # Rows that still tie are the same in all that is counted, so their order does not matter.
-    order = [ranked.rank, *(ranked[name] for name in (*names, *also))]
+    # Rows that still tie are the same in all that is counted, so their order does not matter; but
+    # not those that a collation takes for the same.
+    beside = (ranked[name] for name in also)
+    exact = [without_collation(one) if one.type().is_string() else one for one in beside]
+    order = [ranked.rank, *(ranked[name] for name in names), *exact]
     who = [ranked[person]]
     if not _on_sqlite(linear):
         # A collation may take two ids for one, and their numbers tell them apart. (SQLite has
@@ -53,27 +57,51 @@ def keep_per_person(codes: Value, person: str, rows: int, also: Sequence[str] = 
 
 
 def identity(value: Value, column: Column, ops: IbisOps) -> Value:
-    """What tells persons apart: the same for every way in which an id may be written."""
-    kind = value.type()
+    """What tells persons apart: the same for every way in which an id may be written.
+
+    Two ids that differ as they are stored are never taken for one: both would have to share the
+    rows of a single person. Where a number is not exact it identifies nobody.
+    """
+    kind, loose = value.type(), _on_sqlite(value)
     if kind.is_signed_integer():
-        return ops.stored(value.cast("int64"), Storage.INTEGER)
+        # Looked at before the cast, which makes a whole number of anything.
+        return (_where_whole(value) if loose else value).cast("int64")
     if kind.is_uuid() or kind.is_binary():
-        return value.cast("string")
+        return (hexadecimal(_text(value)) if loose else _text(value)).nullif("")
     storage = ops.storage(column.name, kind)
-    text = value.cast("string")
-    value = ops.stored(text if storage is Storage.TEXT else value, storage)
-    if kind.is_decimal() and kind.scale == 0 and storage is Storage.FLOAT:
-        return ibis.ifelse(value.isnull(), ibis.null("string"), value.cast("string"))
+    value = ops.stored(_text(value) if storage is Storage.TEXT else value, storage)
+    if kind.is_decimal() and not loose:
+        known = ops.number(value, storage).notnull()  # neither NaN nor infinite
+        return ibis.ifelse(known, _decimal_text(value), ibis.null("string"))
     if storage is Storage.FLOAT:
         number = ops.number(value, storage)  # no id for NaN, and one for both zeros
-        # From these on, a double does not tell persons apart.
-        small = (number > -_EXACT) & (number < _EXACT)
+        exact = _EXACT_SINGLE if kind.is_float32() else _EXACT
+        small = (number > -exact) & (number < exact)
         number = ibis.ifelse(small, number, ibis.null("float64"))
-        return ibis.coalesce(ops.whole_text(number), number.cast("string"))
+        text = ibis.coalesce(ops.whole_text(number), _text(number))
+        return ibis.coalesce(_where_whole(value).cast("string"), text) if loose else text
     stripped = value.cast("string").strip().nullif("")
     if storage is Storage.TEXT and column.kind is Kind.INTEGER:
         return ibis.coalesce(ops.whole_text(ops.number(value, storage)), stripped)
     return stripped
+
+
+def _text(value: Value) -> Value:
+    """A stored value as text, with all digits of a fraction."""
+    text = value.cast("string")
+    # SQLite's cast leaves out the last digits.
+    return ibis.ifelse(value.typeof() == "real", _quote(value), text) if _on_sqlite(value) else text
+
+
+def _where_whole(value: Value) -> Value:
+    """The value where SQLite stores it as a whole number, whatever the column's type is."""
+    return ibis.ifelse(value.typeof() == "integer", value, ibis.null(value.type()))
+
+
+def _decimal_text(value: Value) -> Value:
+    """The text of a decimal, with all its digits and without zeros at its end."""
+    text = value.cast("string")
+    return ibis.ifelse(text.contains("."), text.re_replace(r"\.?0+$", ""), text)
 
 
 def _key() -> int:
@@ -114,10 +142,9 @@ def _on_sqlite(value: Value) -> bool:
     return bool(value.get_backend().name == "sqlite")
 
 
-_postgres_json = ibis.udf.scalar.builtin(
-    lambda text: text, name="to_json", signature=(("string",), "json")
-)
-"""PostgreSQL's own function: as JSON, text has no collation."""
+@ibis.udf.scalar.builtin(name="quote")  # type: ignore[untyped-decorator]
+def _quote(number) -> str:  # type: ignore[empty-body, no-untyped-def]  # noqa: ANN001 - of any type
+    """SQLite's own function: no two fractions have the same text."""
 
 
 @ibis.udf.scalar.python  # type: ignore[untyped-decorator]

@@ -2,6 +2,7 @@
 
 import math
 import re
+import unicodedata
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from decimal import Decimal
@@ -15,7 +16,7 @@ from understudy.column import WHITESPACE, Column, Kind, Source
 from understudy.encode import Encoding
 from understudy.encode.labels import NO_WORDS, YES_WORDS, LabelCells
 from understudy.encode.numbers import NumberCells
-from understudy.encode.ops import NUMBER, MomentPattern, Storage
+from understudy.encode.ops import NUMBER, NUMBER_STORAGE, MomentPattern, Storage
 from understudy.errors import BadInput, UnknownColumn, listed
 from understudy.schema import Schema
 
@@ -26,6 +27,10 @@ _SENTENCE = re.compile(
     r"^(?P<column>[^<>=].*?)\s*(?P<how>>=|<=|==|=|>|<)(?![<>=])\s*(?P<value>.+)$", re.DOTALL
 )
 _QUOTES = "'\""
+_ANOTHER = re.compile(r"(?:\b(?:and|or)\b|[,;&|]).*[<>=]", re.IGNORECASE | re.DOTALL)
+"""In a value: what reads like a second condition after the first."""
+_BETWEEN = re.compile(r"\b(?:and|or|not)\b|[,;/&|()\[\]{}'\"]")
+"""In a value: what stands between several."""
 
 
 class Comparison(StrEnum):
@@ -55,6 +60,15 @@ def _parts(sentence: str) -> tuple[str, Comparison, str] | None:
     if len(value) > 1 and value[0] == value[-1] and value[0] in _QUOTES:
         value = value[1:-1]
     return match["column"].strip(), _SPELLED[match["how"]], value
+
+
+def _states_another(sentence: str) -> bool:
+    """Whether the value of a sentence reads like a second condition, and stands in no quotes."""
+    match = _SENTENCE.match(sentence.strip())
+    value = "" if match is None else match["value"].strip()
+    mark, inner = value[:1], value[1:-1]
+    quoted = value == f"{mark}{inner}{mark}" and mark in set(_QUOTES) and mark not in inner
+    return not quoted and _ANOTHER.search(value) is not None
 
 
 class Also(StrEnum):
@@ -124,6 +138,12 @@ class Where:
             msg = (
                 f"{sentence!r} is no condition. Write a column, one of >=, <=, =, and a value: "
                 '"age >= 90".'
+            )
+            raise BadInput(msg)
+        if _states_another(sentence):
+            msg = (
+                f"{sentence!r} reads as several conditions. State each by itself: a record that "
+                "meets any of them is protected. If it is one value, put it in quotes."
             )
             raise BadInput(msg)
         return cls(*parts)
@@ -196,16 +216,17 @@ class Where:
                 return ~marked
             marked[int(truth)] = True
             return marked
-        labels, number = [str(label) for label in cells.labels], _decimal(value)
-        equal = [one == value or (number is not None and number == _decimal(one)) for one in labels]
-        marked[: len(labels)] = equal
+        labels = [str(label) for label in cells.labels]
+        marked[: len(labels)] = [_same(one, value) for one in labels]
         if storage is Storage.BOOLEAN and truth is not None:
             marked[encoding.column_codes(self.column, pa.array([truth]))] = True
         if not marked.any():
-            alike = [one.casefold() == value.casefold() for one in labels]
+            folded = _seen(value).casefold()
+            several = (folded, *(part.strip() for part in _BETWEEN.split(folded)))
+            alike = [any(_same(_seen(one).casefold(), part) for part in several) for one in labels]
             if any(alike) or cells.other is None:
                 near = listed(repr(one) for one, fits in zip(labels, alike, strict=True) if fits)
-                hint = f" The schema lists {near}." if near else ""
+                hint = f" The schema lists {near}; a condition names one value." if near else ""
                 self._refuse_unless_found(cells.column, self._no_value() + hint)
             marked[: len(labels)] = alike
         return marked
@@ -219,8 +240,10 @@ class Where:
         return f"{self}: {self.value!r} is no value of {self.column!r}. Correct the condition."
 
     def __str__(self) -> str:
-        bare = self.value and self.value == self.value.strip() and self.value[0] not in _QUOTES
-        return f"{self.column} {self.comparison} " + (self.value if bare else f'"{self.value}"')
+        value, start = self.value, f"{self.column} {self.comparison} "
+        bare = value and value == value.strip() and value[0] not in _QUOTES
+        mark = "'" if '"' in value else '"'
+        return start + (value if bare and not _ANOTHER.search(value) else f"{mark}{value}{mark}")
 
 
 def _beside(cells: NumberCells, number: float, *, up: bool) -> NDArray[np.bool_]:
@@ -264,7 +287,9 @@ def _meant(text: str, cells: NumberCells, storage: Storage) -> list[tuple[float,
         number = float(truth)
     if number is None:
         return []
-    near = _nearby(number) if column.kind is Kind.REAL else [number]
+    # Whole numbers, too, may be stored in single precision; but never as text.
+    stored = storage.public == NUMBER_STORAGE
+    near = _nearby(number) if stored or column.kind is Kind.REAL else [number]
     return [(min(near), max(near))]
 
 
@@ -291,6 +316,18 @@ def _moments(text: str, column: Column, pattern: str | None) -> tuple[float, flo
     given = {part for part, group in reading.groups.items() if match and match[group]}
     length = next((_SECONDS[part] for part in "SMH" if part in given), _SECONDS["d"])
     return first, first + length - 1
+
+
+def _same(label: str, value: str) -> bool:
+    """Whether a label is a value: as a person sees it, or as a number."""
+    number = _decimal(value)
+    return _seen(label) == _seen(value) or (number is not None and number == _decimal(label))
+
+
+def _seen(text: str) -> str:
+    """Return a text without what nobody sees: how characters are composed, kinds of blanks."""
+    plain = unicodedata.normalize("NFKC", text)
+    return " ".join("".join(c for c in plain if unicodedata.category(c) != "Cf").split())
 
 
 def _decimal(text: str) -> Decimal | None:

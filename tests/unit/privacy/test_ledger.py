@@ -166,6 +166,18 @@ def test_no_other_way_leads_from_a_ledger_to_counts_or_rows():
     assert {name for name in vars(Ledger) if not name.startswith("_")} == doors | asking_nothing
 
 
+@pytest.mark.parametrize(
+    "name",
+    ["unit", "reading", "schema", "storage", "caps", "individual bound", "table_id"],
+)
+def test_nobody_lists_anew_what_the_ledger_lists_itself(name):
+    # The guarantee of a file that is read as multiline names a condition on its quotes.
+    ledger = opened()
+    with pytest.raises(BadInput, match=f"lists '{name}' itself"):
+        ledger.declare(name, {})
+    assert ledger.close().public.get(name) != {}
+
+
 def test_what_asks_nothing_reads_nothing(monkeypatch):
     monkeypatch.setattr(ledger_module, "PrivateTable", Spy)
     ledger = opened()

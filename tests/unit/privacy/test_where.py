@@ -295,3 +295,71 @@ def test_a_condition_says_in_words_what_else_meets_it():
     assert also_meeting(Column(name="age", kind=Kind.INTEGER)) == unlisted
     assert in_words("job = b", unlisted) == "job = b, missing, unreadable or not listed"
     assert in_words("job = b", ()) == "job = b"
+
+
+CITY = Column(
+    name="city",
+    kind=Kind.CATEGORICAL,
+    categories=("Zürich", "New York", "F", "M", "1"),
+    other="elsewhere",
+    null=False,
+)
+
+
+@pytest.mark.parametrize(
+    ("value", "code"),
+    [
+        ("Zu\u0308rich", 0),
+        ("New\u00a0York", 1),
+        ("New  York", 1),
+        ("\u200bF", 2),
+        ("\uff11", 4),
+    ],
+)
+def test_a_label_is_the_one_that_a_person_sees(value, code):
+    # Coded as "other", the value that the certificate names counted fully.
+    assert marked(f"city = {value}", CITY) == [code, 5]
+
+
+@pytest.mark.parametrize(
+    "value", ["F or M", "F, M", "(F)", "F;", "F/M", "not F", "f or X", "1.0, 2"]
+)
+def test_several_labels_are_not_taken_for_one_that_is_not_listed(value):
+    with pytest.raises(BadInput, match="a condition names one value"):
+        marked(f"city = {value}", CITY)
+    found = replace(CITY, source=Source.BOUGHT)  # too late to be refused
+    assert {2, 4} & {*marked(f"city = {value}", found)}
+
+
+@pytest.mark.parametrize(
+    "sentence",
+    [
+        "city = F or city = M",
+        "city = 'F' or city = 'M'",
+        'city = "F" AND age >= 90',
+        "city = F, age >= 90",
+        "city = F & age >= 90",
+    ],
+)
+def test_several_conditions_are_refused(sentence):
+    # Even where nothing is known of the column yet.
+    with pytest.raises(BadInput, match="reads as several conditions"):
+        Where.parse(sentence)
+    value = sentence.removeprefix("city = ").replace('"', "")
+    quoted = Where.parse(f'city = "{value}"')
+    assert quoted.value == value
+    assert Where.parse(str(quoted)) == quoted
+
+
+def test_whole_numbers_in_single_precision_meet_what_they_read_as():
+    # It reads as 716271500000, and is a little more.
+    stored_as = pa.array(np.array([716271508297], np.float32))
+    column = Column(
+        name="x", kind=Kind.INTEGER, edges=(0, 716271508298, 2**40), null=True, bounds=None
+    )
+    encoding = Encoding(Schema((column,)))
+    (code,) = encoding.column_codes("x", stored_as)
+    for storage in (Storage.FLOAT, Storage.INTEGER):  # one cell can decide which it is
+        meets = Where.parse("x <= 716271508297").codes(encoding, {"x": storage})
+        assert code == 1
+        assert meets[code]
