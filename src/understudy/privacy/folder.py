@@ -35,6 +35,7 @@ from understudy.privacy.limits import (
     TooLarge,
     check_number,
     check_plain,
+    check_written,
 )
 from understudy.privacy.noise import OsRandom
 from understudy.privacy.promise import READING, at_most
@@ -116,7 +117,7 @@ def publish(
 def _check_verifiable(written: bytes, content: Mapping[str, Any], certificate: Certificate) -> None:
     """Refuse a certificate that `verify` would refuse as too large."""
     try:
-        check_number(len(written), MOST_CERTIFICATE_BYTES, "bytes")
+        check_written(written)
         check_number(len(content["files"]), MOST_FILES, "files")
         check_plain(content)
         check_work(certificate)
@@ -191,6 +192,7 @@ def verify(
     # Whatever a certificate holds that cannot be computed with is the same news.
     try:
         written = _certificate_bytes(folder)
+        check_written(written)
         content = json.loads(written)
         check_plain(content)
         if spelled_for_people(content) == written:
