@@ -4,16 +4,20 @@ import json
 import os
 import shutil
 import time
+from fractions import Fraction
 from hashlib import sha256
 
+import numpy as np
 import pyarrow as pa
 import pytest
 from typer.testing import CliRunner
 
 import understudy as us
 from understudy.cli import app
-from understudy.column import Column, Kind
+from understudy.column import Column, Kind, Role
 from understudy.errors import BadInput, CheckFailed, ReleaseTooLarge
+from understudy.model.labels import ClassLabels
+from understudy.model.shuffled import ShuffledColumns
 from understudy.privacy.budget import Budget
 from understudy.privacy.certificate import certificate_from_json
 from understudy.privacy.folder import publish, verify
@@ -22,6 +26,7 @@ from understudy.privacy.ledger_file import create_ledger, read_ledger
 from understudy.privacy.spelling import digest, spelled, spelled_for_people
 from understudy.privacy.unit import Person, parse_unit
 from understudy.schema import Schema
+from understudy.schema_files import write_schema
 
 BUDGET = Budget(1.0, 1e-9)
 SCHEMA = Schema(
@@ -225,3 +230,143 @@ def test_a_file_with_holes_is_refused_before_it_is_hashed(tmp_path, name):
     with pytest.raises(ReleaseTooLarge):
         us.load(tmp_path / "release")
     shutil.rmtree(tmp_path / "release")
+
+
+MOST_SECONDS = 2.0
+
+
+def test_equal_selections_of_a_plan_are_priced_once(release):
+    long = str(Fraction(10**300 + 1, 10**300 + 7))
+    run = {**GAUSSIAN, "sensitivity_squared": long}
+    planned = [{"kind": "BestOf", "base": [run] * 8, "gamma": "1/4"}] * 600
+    forge(release, lambda content: content.update(planned=planned), totals=False)
+    began = time.process_time()
+    assert failed(release)
+    assert time.process_time() - began < MOST_SECONDS
+
+
+@pytest.mark.parametrize("value", ["[]", "{}", "0"])
+def test_a_certificate_of_millions_of_values_is_refused_before_it_is_parsed(release, value):
+    text = '{"format": [' + f"{value}," * 2**22 + "0]}"
+    (release / "certificate.json").write_text(text)
+    began = time.process_time()
+    (check,) = verify(release)
+    assert time.process_time() - began < MOST_SECONDS / 10
+    assert "too large to verify: commas and brackets" in check.note
+
+
+def test_selections_among_runs_count_as_several_queries(release):
+    runs = {"kind": "BestOf", "base": [GAUSSIAN] * 2, "gamma": "1/4"}
+    cap = {"epsilon": 1e5, "delta": 1e-9, "order": None, "thresholds": 0.0}
+    caps = {"value": [{**cap, "where": f"age = {k}"} for k in range(900)]}
+
+    def change(content):
+        content["events"] = [{**content["events"][0], "event": runs}] * 120
+        content["public"].update(caps=caps)
+
+    forge(release, change, totals=False)
+    (check,) = [check for check in verify(release) if not check.passed]
+    assert "too large to verify: costs of queries" in check.note
+
+
+def saved(folder, **options):
+    return us.synthesize(TABLE, schema=SCHEMA, epsilon=1.0).save(folder, **options)
+
+
+def replaced(folder, name, written):
+    """Put another file into a release, and its hash into the certificate."""
+    (folder / name).write_bytes(written)
+    hashed = sha256(written).hexdigest()
+    forge(folder, lambda content: content["files"].update({name: hashed}))
+
+
+def test_a_model_of_too_many_lists_is_refused_before_it_is_parsed(tmp_path, monkeypatch):
+    monkeypatch.setattr("understudy.release._MOST_LISTS", 2**10)
+    folder = saved(tmp_path / "release")
+    us.load(folder)
+    replaced(folder, "model.json", b'{"x":[' + b"[]," * 2**11 + b"0]}")
+    with pytest.raises(ReleaseTooLarge, match="lists"):
+        us.load(folder)
+    with pytest.raises(BadInput, match="no release"):  # it is read, and is none
+        us.load(folder, max_bytes=2**20)
+
+
+def test_a_parquet_footer_of_millions_of_structs_is_refused(tmp_path):
+    folder = saved(tmp_path / "release", format="parquet")
+    many = 2**23
+    # A list of 2^23 structs without a field: a byte each.
+    footer = bytes([0x19, 0xFC, 0x80, 0x80, 0x80, 0x04]) + bytes(many + 1)
+    written = b"PAR1" + footer + len(footer).to_bytes(4, "little") + b"PAR1"
+    replaced(folder, "synthetic.parquet", written)
+    began = time.process_time()
+    with pytest.raises(BadInput, match="no release"):
+        us.load(folder)
+    assert time.process_time() - began < MOST_SECONDS / 2
+
+
+def test_a_link_to_nowhere_does_not_hide_a_file_with_holes(tmp_path):
+    folder = saved(tmp_path / "release")
+    for name in ("first", "other", "last"):  # one of the links is found before the file
+        path = folder / name
+        if name == "other":
+            path.touch()
+            os.truncate(path, 2**40)
+        else:
+            path.symlink_to("nowhere")
+    with pytest.raises(ReleaseTooLarge):
+        us.load(folder)
+    (folder / "other").unlink()
+
+
+def test_labels_of_more_codes_than_are_listed_are_refused_at_once():
+    inputs = {"age": [[0.0], [1.0]]}
+    scorer = {"inputs": inputs, "layers": [[[1.0], [0.0]]]}
+    content = {"scorer": scorer, "codes": [0, 1], "shares": [0.5, 0.5], "told": 2, "factor": 1.0}
+    content.update(shift=[0.0, 0.0], moved=None, hard=False)
+    ClassLabels.from_json(content, {"age": 2}, 2)
+    began = time.process_time()
+    with pytest.raises(BadInput, match="fit each other"):
+        ClassLabels.from_json(content, {"age": 2}, 2**40)
+    assert time.process_time() - began < MOST_SECONDS / 10
+
+
+def test_a_few_numbers_do_not_stand_for_gigabytes_of_shuffled_rows():
+    with pytest.raises(BadInput, match="whole numbers"):
+        ShuffledColumns.from_json({"counts": {"age": [2**30, 2**30]}})
+    model = ShuffledColumns.from_json({"counts": {"age": [2, 1, 0]}})
+    drawn = model.sample(3, np.random.default_rng(0))["age"]
+    assert drawn.dtype == np.uint8
+    assert sorted(drawn) == [0, 0, 1]
+
+
+@pytest.mark.parametrize("command", ["plan", "synthesize", "evaluate", "budget"])
+def test_names_of_columns_move_no_cursor(tmp_path, command):
+    name = "a\x1b[2J\x9b31m"
+    schema = Schema((Column(name=name, kind=Kind.BOOLEAN, null=False), *SCHEMA.columns))
+    write_schema(schema, tmp_path / "schema.toml")
+    table = TABLE.append_column(name, TABLE["sex"]).to_pandas()
+    table.to_csv(tmp_path / "rows.csv", index=False)
+    rows, facts, out = (str(tmp_path / one) for one in ("rows.csv", "schema.toml", "out"))
+    made = ["synthesize", rows, "--schema", facts, "--epsilon", "1", "--out", out, "--target", name]
+    commands = {
+        "plan": ["plan", facts, "--epsilon", "1", "--target", name, "--method", "independent"],
+        "synthesize": [*made, "--method", "independent"],
+        "evaluate": ["evaluate", rows, out, "--seeds", "1", "--models", "logistic"],
+        "budget": ["budget", str(tmp_path / "ledger")],
+    }
+    if command == "evaluate":
+        us.synthesize(table, schema=schema, epsilon=1.0).save(out)
+    if command == "budget":
+        create_ledger(tmp_path / "ledger", Budget(4.0, 1e-8))
+        unit = Person(name, 2)
+        with Ledger.open(
+            TABLE.append_column(name, TABLE["age"]),
+            Schema((*SCHEMA.columns, Column(name=name, kind=Kind.INTEGER, role=Role.ID))),
+            BUDGET, file=tmp_path / "ledger", unit=unit,
+        ) as ledger:  # fmt: skip
+            ledger.measure([("age",)], rho=ledger.rest() / 4)
+            ledger.close()
+    result = CliRunner().invoke(app, commands[command])
+    assert result.exit_code == 0, result.output
+    assert not {*result.output} & {"\x1b", "\x9b"}
+    assert "\\x1b" in result.output
