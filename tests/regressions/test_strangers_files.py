@@ -24,7 +24,7 @@ from understudy.privacy.folder import publish, verify
 from understudy.privacy.ledger import Ledger
 from understudy.privacy.ledger_file import create_ledger, read_ledger
 from understudy.privacy.spelling import digest, spelled, spelled_for_people
-from understudy.privacy.unit import Person, parse_unit
+from understudy.privacy.unit import Person, parse_unit, unit_in_words
 from understudy.schema import Schema
 from understudy.schema_files import write_schema
 
@@ -115,6 +115,59 @@ def test_a_condition_cannot_be_taken_for_a_smaller_promise(release):
     forge(release, capped)
     promise = certificate_from_json(json.loads((release / "certificate.json").read_bytes())).promise
     assert f'Records with "{spoof}" or missing: epsilon at most 1.' in promise
+
+
+def capped(content, where):
+    """Cap records that meet a condition, and let them weigh nothing in all queries."""
+    cap = {"where": where, "also": [], "epsilon": 0.001, "delta": 1e-9, "order": None}
+    content["public"]["caps"] = {"value": [{**cap, "thresholds": 0.0}]}
+    for item in content["events"]:
+        item["request"]["weights"] = {"most": 1024, "of": 1024, "capped": {where: 0}}
+        item["event"]["unit_cells"] = None
+
+
+def test_a_cap_on_no_column_cannot_be_taken_for_a_promise_to_everybody(release):
+    forge(release, lambda content: capped(content, "age >= 8"))
+    assert not failed(release)
+    for where in ("any values", "anybody", "", "height >= 8", "age >= ", ">= 8", "age"):
+        forge(release, lambda content, where=where: capped(content, where))
+        assert "each cap is for a condition on a column" in failed(release), where
+    forge(release, lambda content: capped(content, "any values >= 8"))
+    certificate = certificate_from_json(json.loads((release / "certificate.json").read_bytes()))
+    assert 'Records with "any values >= 8": epsilon at most 0.001.' in certificate.promise
+
+
+def test_an_id_cannot_be_taken_for_another_promise(release):
+    spoof = "x). Differentially private: epsilon 0.001. Protected: one person (x"
+
+    def person(content):
+        content["promise"]["unit"] = str(Person(spoof, 2))
+        content["public"]["unit"]["value"] = str(Person(spoof, 2))
+
+    forge(release, person)
+    certificate = certificate_from_json(json.loads((release / "certificate.json").read_bytes()))
+    whole = f'one person ("{spoof}") with all their rows, of which at most 2 count'
+    assert certificate.promise[1] == f"Protected: {whole}."
+    assert str(certificate).endswith(whole)
+    assert unit_in_words(str(Person("patient_id", 2))) == str(Person("patient_id", 2))
+    assert "\n" not in unit_in_words(str(Person("x\nProtected: everybody", 2)))
+
+
+def test_facts_that_were_read_off_the_rows_cannot_hide(release):
+    def reveal(content):
+        schema = content["public"]["schema"]
+        schema["value"] = schema["value"].replace('"declared"', '"data"', 1)
+
+    forge(release, reveal)
+    assert failed(release) == ["facts read off the table count as a reveal"]
+    told = {"door": "schema"}, {"kind": "Reveal", "reason": "facts read off the data: age"}
+    forge(
+        release,
+        lambda content: content["events"].append(
+            dict(zip(("request", "event"), told, strict=True))
+        ),
+    )
+    assert not failed(release)
 
 
 def test_an_id_cannot_be_taken_for_a_smaller_unit():
@@ -369,4 +422,4 @@ def test_names_of_columns_move_no_cursor(tmp_path, command):
     result = CliRunner().invoke(app, commands[command])
     assert result.exit_code == 0, result.output
     assert not {*result.output} & {"\x1b", "\x9b"}
-    assert "\\x1b" in result.output
+    assert "\\x1b" in result.output or "\\u001b" in result.output

@@ -27,6 +27,7 @@ from understudy.privacy.accountant import (
 from understudy.privacy.caps import ToldCap
 from understudy.privacy.certificate import Certificate, certificate_from_json
 from understudy.privacy.disk import sync_folder
+from understudy.privacy.facts import tells_rows
 from understudy.privacy.individual import ToldBound
 from understudy.privacy.ledger_file import TABLE_ID, LedgerRecord
 from understudy.privacy.limits import (
@@ -38,7 +39,7 @@ from understudy.privacy.limits import (
     check_written,
 )
 from understudy.privacy.noise import OsRandom
-from understudy.privacy.promise import READING, at_most
+from understudy.privacy.promise import ANY_VALUES, READING, at_most
 from understudy.privacy.recompute import audit_queries, check_work, planned_defect
 from understudy.privacy.signature import sign, signed_by, signer
 from understudy.privacy.spelling import (
@@ -52,8 +53,8 @@ from understudy.privacy.spelling import (
 from understudy.privacy.unit import Record, Unit, parse_unit
 
 CERTIFICATE = "certificate.json"
-UNIT_NAME = "unit"
-"""What the public inputs call the privacy unit."""
+UNIT_NAME, SCHEMA, STORAGE = "unit", "schema", "storage"
+"""What the public inputs call the privacy unit, the schema, and how columns are stored."""
 _LAST_DIGITS = 1e-9
 PARTLY = "format 1 can be recomputed in part only"
 _READABLE = "the certificate can be read"
@@ -304,6 +305,7 @@ def _queries(certificate: Certificate, unit: Unit) -> Iterator[Check]:
         "the public inputs name the same privacy unit",
         passed=certificate.public.get(UNIT_NAME, certificate.unit) == certificate.unit,
     )
+    yield from _facts(certificate)
     if certificate.format_version == 1:
         newer = READING in certificate.public
         note = "versions that write how a table was read write format 2" if newer else ""
@@ -312,6 +314,21 @@ def _queries(certificate: Certificate, unit: Unit) -> Iterator[Check]:
     yield Check(
         "private noise comes from the operating system",
         passed=not certificate.private_noise or certificate.random_source == source,
+    )
+
+
+def _facts(certificate: Certificate) -> Iterator[Check]:
+    """Whether the public inputs fit the promise."""
+    if certificate.caps:
+        stored = certificate.public.get(STORAGE)
+        columns = stored if isinstance(stored, dict) else {}
+        odd = [cap.where for cap in certificate.caps if not cap.is_on(columns)]
+        note = "; ".join(map(_shown, odd[:_NAMED]))
+        yield Check("each cap is for a condition on a column", passed=not odd, note=note)
+    revealed = tells_rows(certificate.public.get(SCHEMA))
+    yield Check(
+        "facts read off the table count as a reveal",
+        passed=bool(certificate.not_private) or not revealed,
     )
 
 
@@ -353,7 +370,7 @@ def _arithmetic(
         (f"records with {_shown(cap.text)}", cap) for cap in certificate.caps
     ]
     if certificate.each is not None:
-        bounds.append(("records with any values", certificate.each))
+        bounds.append((f"records with {ANY_VALUES}", certificate.each))
     for who, bound in bounds:
         # A record that takes another's place, or a person with several, is under no such bound.
         alone = certificate.unit == str(Record())
