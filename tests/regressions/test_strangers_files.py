@@ -15,6 +15,7 @@ from typer.testing import CliRunner
 import understudy as us
 from understudy.cli import app
 from understudy.column import Column, Kind, Role
+from understudy.dag import read_dag
 from understudy.errors import BadInput, CheckFailed, ReleaseTooLarge
 from understudy.model.labels import ClassLabels
 from understudy.model.shuffled import ShuffledColumns
@@ -423,3 +424,24 @@ def test_names_of_columns_move_no_cursor(tmp_path, command):
     assert result.exit_code == 0, result.output
     assert not {*result.output} & {"\x1b", "\x9b"}
     assert "\\x1b" in result.output or "\\u001b" in result.output
+
+
+@pytest.mark.parametrize("written", [b"", b"a little"])
+def test_a_listed_file_of_holes_is_not_hashed_for_minutes(release, written):
+    forge(release, lambda content: content["files"].update({"rows": "0" * 64}))
+    (release / "rows").write_bytes(written)
+    os.truncate(release / "rows", 2**40)
+    began = time.monotonic()
+    (check,) = [check for check in verify(release) if not check.passed]
+    assert time.monotonic() - began < MOST_SECONDS
+    assert check.note == "too large to verify: gigabytes of it are holes"
+    (release / "rows").unlink()
+
+
+def test_two_groups_of_names_in_a_graph_do_not_stand_for_millions_of_edges(tmp_path):
+    causes, effects = (" ".join(f"{side}{k}" for k in range(3000)) for side in "ab")
+    (tmp_path / "graph.dot").write_text(f"digraph {{ {{{causes}}} -> {{{effects}}} }}")
+    began = time.monotonic()
+    with pytest.raises(BadInput, match="edges, too many"):
+        read_dag(tmp_path / "graph.dot")
+    assert time.monotonic() - began < MOST_SECONDS
