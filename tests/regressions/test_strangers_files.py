@@ -301,7 +301,7 @@ def test_equal_selections_of_a_plan_are_priced_once(release):
 
 @pytest.mark.parametrize("value", ["[]", "{}", "0"])
 def test_a_certificate_of_millions_of_values_is_refused_before_it_is_parsed(release, value):
-    text = '{"format": [' + f"{value}," * 2**22 + "0]}"
+    text = '{"format": [' + f"{value}," * 2**23 + "0]}"
     (release / "certificate.json").write_text(text)
     began = time.process_time()
     (check,) = verify(release)
@@ -445,3 +445,12 @@ def test_two_groups_of_names_in_a_graph_do_not_stand_for_millions_of_edges(tmp_p
     with pytest.raises(BadInput, match="edges, too many"):
         read_dag(tmp_path / "graph.dot")
     assert time.monotonic() - began < MOST_SECONDS
+
+
+def test_rows_of_a_csv_file_keep_to_the_limit_in_memory(tmp_path):
+    folder = us.synthesize(TABLE, schema=SCHEMA, epsilon=1.0, rows=1000).save(tmp_path / "release")
+    size = (folder / "synthetic.csv").stat().st_size
+    assert size < 8500 < 1000 * (8 + 1)  # an integer and a flag in each row
+    assert us.load(folder, max_bytes=9100).rows.count == 1000
+    with pytest.raises(ReleaseTooLarge, match="In memory"):
+        us.load(folder, max_bytes=8500)

@@ -10,7 +10,7 @@ from understudy.errors import BadInput
 MOST_CERTIFICATE_BYTES: Final = 2**26
 MOST_VALUES: Final = 2**20
 """Numbers, texts, lists and objects in a certificate."""
-MOST_MARKS: Final = 2**21
+MOST_MARKS: Final = 2**22
 """Commas and brackets in the text of a certificate: counted before it is parsed."""
 MOST_QUERIES: Final = 10_000
 """Of one release, and of one plan."""
