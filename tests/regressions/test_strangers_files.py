@@ -454,3 +454,23 @@ def test_rows_of_a_csv_file_keep_to_the_limit_in_memory(tmp_path):
     assert us.load(folder, max_bytes=9100).rows.count == 1000
     with pytest.raises(ReleaseTooLarge, match="In memory"):
         us.load(folder, max_bytes=8500)
+
+
+def test_queries_of_all_records_are_added_up_once_for_all_scores(tmp_path):
+    """With the losses of each score added up anew, this takes minutes."""
+    tables = {"tables": {"age": [0] * 9 + [1]}, "thresholds": [1], "weights": [1024, 512]}
+    bound = Budget(0.9, 1e-9)
+    with Ledger.open(TABLE, SCHEMA, BUDGET, each=bound) as ledger:
+        ledger.measure([("age",)], rho=ledger.rest() / 10**6)
+        ledger.weighted(ledger.weigh(**tables)).measure([("age",)], rho=ledger.rest() / 10**6)
+        publish(tmp_path / "release", {}, ledger.close())
+
+    def change(content):
+        plain, weighed = content["events"]
+        weighed["request"]["weights"]["by_step"] = [1024] + [512] * 5000
+        content["events"] = [weighed, *[plain] * 1000]
+
+    forge(tmp_path / "release", change)
+    began = time.process_time()
+    assert not failed(tmp_path / "release")
+    assert time.process_time() - began < MOST_SECONDS
