@@ -35,6 +35,15 @@ def still(text: str) -> str:
     return _MOVING.sub(lambda found: ascii(found[0])[1:-1], text)
 
 
+def still_text(text: str) -> str:
+    r"""Return JSON or TOML in which controls are spelled out, as both can spell them.
+
+    >>> print(still_text('{"age\x9b2J": 1}'))
+    {"age\u009b2J": 1}
+    """
+    return _MOVING.sub(lambda found: f"\\u{ord(found[0]):04x}", text)
+
+
 def say(console: Console, text: str, mark: str = "") -> None:
     """Print a sentence, as wide as the console; lines below the first stand under its text."""
     lines = textwrap.wrap(text, console.width - 4, break_long_words=False)

@@ -27,7 +27,7 @@ from understudy.privacy.ledger_file import create_ledger, read_ledger
 from understudy.privacy.spelling import digest, spelled, spelled_for_people
 from understudy.privacy.unit import Person, parse_unit, unit_in_words
 from understudy.schema import Schema
-from understudy.schema_files import write_schema
+from understudy.schema_files import schema_from_toml, write_schema
 
 BUDGET = Budget(1.0, 1e-9)
 SCHEMA = Schema(
@@ -474,3 +474,19 @@ def test_queries_of_all_records_are_added_up_once_for_all_scores(tmp_path):
     began = time.process_time()
     assert not failed(tmp_path / "release")
     assert time.process_time() - began < MOST_SECONDS
+
+
+@pytest.mark.parametrize("command", ["plan", "schema"])
+def test_plain_data_moves_no_cursor_and_reads_as_it_was(tmp_path, command):
+    name = "a\x9b31m"
+    schema = Schema((Column(name=name, kind=Kind.BOOLEAN, null=False), *SCHEMA.columns))
+    write_schema(schema, tmp_path / "schema.toml")
+    TABLE.append_column(name, TABLE["sex"]).to_pandas().to_csv(tmp_path / "rows.csv", index=False)
+    asked = ["plan", str(tmp_path / "schema.toml"), "--epsilon", "1", "--json"]
+    command = asked if command == "plan" else ["schema", str(tmp_path / "rows.csv")]
+    result = CliRunner().invoke(app, command)
+    assert result.exit_code == 0
+    assert "\x9b" not in result.output
+    read = json.loads if "--json" in command else schema_from_toml
+    told = read(result.stdout)
+    assert name in (told["codes"] if "--json" in command else told.names)
