@@ -6,6 +6,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from graphlib import CycleError, TopologicalSorter
+from itertools import islice
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +15,8 @@ from understudy.errors import BadInput, UnknownColumn, listed
 Edge = tuple[str, str]
 
 _LARGEST_FILE = 2**24
+_MOST_EDGES = 2**19
+"""Two groups of names stand for as many edges as the product of their sizes."""
 _TOKEN = re.compile(
     r'"(?P<quoted>(?:[^"\\]|\\.)*)"'  # a name that may hold anything
     r"|(?P<aside>\s+|//[^\n]*|/\*.*?\*/)"
@@ -151,7 +154,11 @@ def read_dag(path: Path) -> Dag:
         raise BadInput(msg) from None
     if text.lstrip()[:1] in {"[", "{"}:
         return Dag(_json_edges(path, text))
-    return Dag(_dot_edges(path, text))
+    edges = list(islice(_dot_edges(path, text), _MOST_EDGES + 1))
+    if len(edges) > _MOST_EDGES:
+        msg = f"{path} holds more than {_MOST_EDGES:,} edges, too many for a graph of columns."
+        raise BadInput(msg)
+    return Dag(edges)
 
 
 def _json_edges(path: Path, text: str) -> list[Sequence[str]]:

@@ -11,8 +11,9 @@ import re
 import pyarrow as pa
 import pyarrow.compute as pc
 
-# The numbers are the full-width forms, which some spreadsheets take for the others.
-_STARTS = r"^'*([\s\x0b]*[=+\-@\x{FF1D}\x{FF0B}\x{FF0D}\x{FF20}]|[\t\r\n])"
+# The numbers are the full-width forms, which some spreadsheets take for the others. Blanks and
+# unseen marks may come first, such as a byte order mark: some programs drop them.
+_STARTS = r"^'*([\pZ\pC]*[=+\-@\x{FF1D}\x{FF0B}\x{FF0D}\x{FF20}]|[\t\r\n])"
 _NUMBER = r"^'* *[+\-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+\-]?[0-9]+)?$"
 
 

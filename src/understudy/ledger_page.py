@@ -5,12 +5,13 @@ from fractions import Fraction
 from typing import Any
 
 from rich.box import SIMPLE_HEAD
-from rich.console import Console
 from rich.table import Table
 
 from understudy.privacy.accountant import total_cost
 from understudy.privacy.budget import Budget, epsilon_of_rho
 from understudy.privacy.ledger_file import LedgerRecord, ReleaseRecord
+from understudy.privacy.unit import unit_in_words
+from understudy.spoken import plain_console
 
 _USUAL_DELTA = 1e-9
 
@@ -42,8 +43,10 @@ def ledger_page(record: LedgerRecord) -> dict[str, Any]:
 
 def show(page: dict[str, Any]) -> None:
     """Print a ledger file for the eye."""
-    console = Console(markup=False, highlight=False, emoji=False)
-    unit = _one_line(page["unit"]) if page["unit"] else "the unit of the first release"
+    console = plain_console()
+    unit = (
+        _one_line(unit_in_words(page["unit"])) if page["unit"] else "the unit of the first release"
+    )
     console.print(
         f"Total for all releases: epsilon {page['epsilon']:g}, delta {page['delta']:g}; protects "
         f"{unit}. Checked line by line, {page['lines']} in all."

@@ -13,6 +13,8 @@ from typing import Any
 _MAGIC = b"PAR1"
 _MOST_BYTES = 2**25
 _MOST_DEPTH = 16
+_MOST_VALUES = 2**22
+"""Fields and elements of lists: far more than a release that fits into memory has."""
 _BAD = "The Parquet file has no footer that can be read."
 
 _TRUE, _FALSE, _BYTE, _I16, _I32, _I64, _DOUBLE, _BINARY, _LIST, _SET, _MAP, _STRUCT = range(1, 13)
@@ -90,6 +92,7 @@ class _Reader:
     def __init__(self, content: bytes) -> None:
         self._content = content
         self._place = 0
+        self._values = 0
 
     def struct(self, depth: int) -> dict[int, _Field]:
         """Return the fields of a struct, by number."""
@@ -102,6 +105,7 @@ class _Reader:
             number = number + step if step else self._number()
             if number in fields:
                 raise ValueError(_BAD)
+            self._count(1)
             # The value of a flag stands in its type.
             fields[number] = (kind, None if kind <= _FALSE else self._any(kind, depth))
         return fields
@@ -128,9 +132,13 @@ class _Reader:
         size, kind = head >> 4, head & 15
         if size == 15:  # noqa: PLR2004 - then the size follows
             size = self._varint()
-        if size > len(self._content):
-            raise ValueError(_BAD)
+        self._count(size)
         return kind, [self._any(kind, depth + 1) for _ in range(size)]
+
+    def _count(self, values: int) -> None:
+        self._values += values
+        if self._values > _MOST_VALUES:
+            raise ValueError(_BAD)
 
     def _number(self) -> int:
         """Return a whole number in zigzag order: 0, -1, 1, -2, …."""

@@ -4,9 +4,8 @@ import contextlib
 import time
 from collections.abc import Callable, Iterator
 
-from rich.console import Console
-
 from understudy.privacy.steps_told import StepsTold
+from understudy.spoken import plain_console
 
 
 @contextlib.contextmanager
@@ -19,7 +18,7 @@ def told_steps(*, quiet: bool = False) -> Iterator[Callable[[str], None]]:
     if quiet:
         yield lambda _: None
         return
-    console = Console(stderr=True, markup=False, highlight=False, emoji=False)
+    console = plain_console(stderr=True)
     if not console.is_terminal:
         yield lambda step: console.print(f"{step} …", soft_wrap=True)
         return

@@ -55,6 +55,8 @@ _MOST_TIES = 10**7
 """Stated independences, columns and cliques of a release that is loaded, multiplied."""
 _MOST_COLUMNS, _MOST_BINS = 2**11, 2**20
 """Of a release that is loaded; more bins only where its file lists as many numbers."""
+_MOST_LISTS, _LIST_BYTES = 2**24, 64
+"""In the file of a model that is loaded; and how much memory each takes."""
 _SHOWN = 5
 _REPORTED = 50_000
 """So many rows are counted for the report."""
@@ -256,6 +258,7 @@ def load(folder: str | Path, *, max_bytes: int | None = None) -> Release:
     try:
         alone = COLUMNS in certificate.files
         described = (folder / (COLUMNS if alone else MODEL)).read_bytes()
+        _check_lists(folder, described, max_bytes or 0)
         content = json.loads(described)
         # A release spells its code lists out; a stranger's file may name any other one.
         schema = schema_from_toml(content["schema"], folder=None)
@@ -296,7 +299,7 @@ def _check_sizes(folder: Path, max_bytes: int | None) -> None:
         for path in folder.iterdir():
             usual = _LARGEST.get(path.name, _LARGEST_OTHER)
             limit = usual if max_bytes is None else max(usual, max_bytes)
-            size = path.stat().st_size
+            size = path.lstat().st_size  # a link is no file of a release, and is never read
             if size > limit:
                 raise too_large(path, size, limit)
 
@@ -308,6 +311,18 @@ def _check_codes(folder: Path, schema: Schema, size: int) -> None:
         msg = (
             f"{folder} describes {len(schema):,} columns with {bins:,} bins, and holds no counts "
             f"of as many. Load up to {_MOST_COLUMNS:,} columns, and ask its sender for fewer bins."
+        )
+        raise ReleaseTooLarge(msg)
+
+
+def _check_lists(folder: Path, described: bytes, most_bytes: int) -> None:
+    """Refuse a model of so many lists that they need far more memory than its file has bytes."""
+    lists = described.count(b"[") + described.count(b"{")
+    if lists > max(_MOST_LISTS, most_bytes // _LIST_BYTES):
+        msg = (
+            f"{folder} holds a model of {lists:,} lists, and up to {_MOST_LISTS:,} are read. If "
+            "you trust its sender, raise the limit in Python: understudy.load(folder, "
+            f"max_bytes={lists * _LIST_BYTES:,})."
         )
         raise ReleaseTooLarge(msg)
 

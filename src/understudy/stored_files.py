@@ -36,6 +36,8 @@ Snappy inflates about 30-fold at most.
 """
 _MOST_GROUPS = 10_000
 _BATCH_ROWS, _BATCH_CELLS = 2**16, 2**22
+_MOST_WIDTH = 8
+"""Bytes of a cell in memory, without letters; in a CSV file it takes one at least."""
 _MISMATCH = "The file is not one that a release of this schema is written to."
 
 
@@ -70,6 +72,10 @@ def read_rows(
         return _Parquet(folder / name, schema, limit, most_rows).table()
     if size > limit:
         raise too_large(folder / name, size, limit)
+    if size * _MOST_WIDTH > limit:
+        needed = _most_lines(folder / name) * sum(map(_width, arrow_types(schema).values()))
+        if needed > limit:
+            raise too_large(folder / name, needed, limit, what="In memory, the table in")
     return _csv(folder / name, schema, text)
 
 
@@ -80,6 +86,15 @@ def too_large(path: Path, needed: int, limit: int, *, what: str = "The file") ->
         f'its sender, raise the limit in Python: understudy.load("{path.parent}", '
         f"max_bytes={needed:,}); or read the file with another tool."
     )
+
+
+def _most_lines(path: Path) -> int:
+    """Return at least as many lines as a CSV file has."""
+    lines = 1
+    with path.open("rb") as file:
+        while part := file.read(2**24):
+            lines += part.count(b"\n") + part.count(b"\r")
+    return lines
 
 
 def _csv(path: Path, schema: Schema, text: str | None) -> pa.Table:

@@ -1,27 +1,34 @@
 """Folders and ledger files of strangers that were believed, or kept a command busy, before."""
 
+import errno
 import json
 import os
 import shutil
 import time
+from fractions import Fraction
 from hashlib import sha256
 
+import numpy as np
 import pyarrow as pa
 import pytest
 from typer.testing import CliRunner
 
 import understudy as us
 from understudy.cli import app
-from understudy.column import Column, Kind
+from understudy.column import Column, Kind, Role
+from understudy.dag import read_dag
 from understudy.errors import BadInput, CheckFailed, ReleaseTooLarge
+from understudy.model.labels import ClassLabels
+from understudy.model.shuffled import ShuffledColumns
 from understudy.privacy.budget import Budget
 from understudy.privacy.certificate import certificate_from_json
 from understudy.privacy.folder import publish, verify
 from understudy.privacy.ledger import Ledger
 from understudy.privacy.ledger_file import create_ledger, read_ledger
 from understudy.privacy.spelling import digest, spelled, spelled_for_people
-from understudy.privacy.unit import Person, parse_unit
+from understudy.privacy.unit import Person, parse_unit, unit_in_words
 from understudy.schema import Schema
+from understudy.schema_files import schema_from_toml, write_schema
 
 BUDGET = Budget(1.0, 1e-9)
 SCHEMA = Schema(
@@ -110,6 +117,59 @@ def test_a_condition_cannot_be_taken_for_a_smaller_promise(release):
     forge(release, capped)
     promise = certificate_from_json(json.loads((release / "certificate.json").read_bytes())).promise
     assert f'Records with "{spoof}" or missing: epsilon at most 1.' in promise
+
+
+def capped(content, where):
+    """Cap records that meet a condition, and let them weigh nothing in all queries."""
+    cap = {"where": where, "also": [], "epsilon": 0.001, "delta": 1e-9, "order": None}
+    content["public"]["caps"] = {"value": [{**cap, "thresholds": 0.0}]}
+    for item in content["events"]:
+        item["request"]["weights"] = {"most": 1024, "of": 1024, "capped": {where: 0}}
+        item["event"]["unit_cells"] = None
+
+
+def test_a_cap_on_no_column_cannot_be_taken_for_a_promise_to_everybody(release):
+    forge(release, lambda content: capped(content, "age >= 8"))
+    assert not failed(release)
+    for where in ("any values", "anybody", "", "height >= 8", "age >= ", ">= 8", "age"):
+        forge(release, lambda content, where=where: capped(content, where))
+        assert "each cap is for a condition on a column" in failed(release), where
+    forge(release, lambda content: capped(content, "any values >= 8"))
+    certificate = certificate_from_json(json.loads((release / "certificate.json").read_bytes()))
+    assert 'Records with "any values >= 8": epsilon at most 0.001.' in certificate.promise
+
+
+def test_an_id_cannot_be_taken_for_another_promise(release):
+    spoof = "x). Differentially private: epsilon 0.001. Protected: one person (x"
+
+    def person(content):
+        content["promise"]["unit"] = str(Person(spoof, 2))
+        content["public"]["unit"]["value"] = str(Person(spoof, 2))
+
+    forge(release, person)
+    certificate = certificate_from_json(json.loads((release / "certificate.json").read_bytes()))
+    whole = f'one person ("{spoof}") with all their rows, of which at most 2 count'
+    assert certificate.promise[1] == f"Protected: {whole}."
+    assert str(certificate).endswith(whole)
+    assert unit_in_words(str(Person("patient_id", 2))) == str(Person("patient_id", 2))
+    assert "\n" not in unit_in_words(str(Person("x\nProtected: everybody", 2)))
+
+
+def test_facts_that_were_read_off_the_rows_cannot_hide(release):
+    def reveal(content):
+        schema = content["public"]["schema"]
+        schema["value"] = schema["value"].replace('"declared"', '"data"', 1)
+
+    forge(release, reveal)
+    assert failed(release) == ["facts read off the table count as a reveal"]
+    told = {"door": "schema"}, {"kind": "Reveal", "reason": "facts read off the data: age"}
+    forge(
+        release,
+        lambda content: content["events"].append(
+            dict(zip(("request", "event"), told, strict=True))
+        ),
+    )
+    assert not failed(release)
 
 
 def test_an_id_cannot_be_taken_for_a_smaller_unit():
@@ -225,3 +285,219 @@ def test_a_file_with_holes_is_refused_before_it_is_hashed(tmp_path, name):
     with pytest.raises(ReleaseTooLarge):
         us.load(tmp_path / "release")
     shutil.rmtree(tmp_path / "release")
+
+
+MOST_SECONDS = 2.0
+
+
+def test_equal_selections_of_a_plan_are_priced_once(release):
+    long = str(Fraction(10**300 + 1, 10**300 + 7))
+    run = {**GAUSSIAN, "sensitivity_squared": long}
+    planned = [{"kind": "BestOf", "base": [run] * 8, "gamma": "1/4"}] * 600
+    forge(release, lambda content: content.update(planned=planned), totals=False)
+    began = time.process_time()
+    assert failed(release)
+    assert time.process_time() - began < MOST_SECONDS
+
+
+@pytest.mark.parametrize("value", ["[]", "{}", "0"])
+def test_a_certificate_of_millions_of_values_is_refused_before_it_is_parsed(release, value):
+    text = '{"format": [' + f"{value}," * 2**23 + "0]}"
+    (release / "certificate.json").write_text(text)
+    began = time.process_time()
+    (check,) = verify(release)
+    assert time.process_time() - began < MOST_SECONDS / 10
+    assert "too large to verify: commas and brackets" in check.note
+
+
+def test_selections_among_runs_count_as_several_queries(release):
+    runs = {"kind": "BestOf", "base": [GAUSSIAN] * 2, "gamma": "1/4"}
+    cap = {"epsilon": 1e5, "delta": 1e-9, "order": None, "thresholds": 0.0}
+    caps = {"value": [{**cap, "where": f"age = {k}"} for k in range(900)]}
+
+    def change(content):
+        content["events"] = [{**content["events"][0], "event": runs}] * 120
+        content["public"].update(caps=caps)
+
+    forge(release, change, totals=False)
+    (check,) = [check for check in verify(release) if not check.passed]
+    assert "too large to verify: costs of queries" in check.note
+
+
+def saved(folder, **options):
+    return us.synthesize(TABLE, schema=SCHEMA, epsilon=1.0).save(folder, **options)
+
+
+def replaced(folder, name, written):
+    """Put another file into a release, and its hash into the certificate."""
+    (folder / name).write_bytes(written)
+    hashed = sha256(written).hexdigest()
+    forge(folder, lambda content: content["files"].update({name: hashed}))
+
+
+def test_a_model_of_too_many_lists_is_refused_before_it_is_parsed(tmp_path, monkeypatch):
+    monkeypatch.setattr("understudy.release._MOST_LISTS", 2**10)
+    folder = saved(tmp_path / "release")
+    us.load(folder)
+    replaced(folder, "model.json", b'{"x":[' + b"[]," * 2**11 + b"0]}")
+    with pytest.raises(ReleaseTooLarge, match="lists"):
+        us.load(folder)
+    with pytest.raises(BadInput, match="no release"):  # it is read, and is none
+        us.load(folder, max_bytes=2**20)
+
+
+def test_a_parquet_footer_of_millions_of_structs_is_refused(tmp_path):
+    folder = saved(tmp_path / "release", format="parquet")
+    many = 2**23
+    # A list of 2^23 structs without a field: a byte each.
+    footer = bytes([0x19, 0xFC, 0x80, 0x80, 0x80, 0x04]) + bytes(many + 1)
+    written = b"PAR1" + footer + len(footer).to_bytes(4, "little") + b"PAR1"
+    replaced(folder, "synthetic.parquet", written)
+    began = time.process_time()
+    with pytest.raises(BadInput, match="no release"):
+        us.load(folder)
+    assert time.process_time() - began < MOST_SECONDS / 2
+
+
+def test_a_link_to_nowhere_does_not_hide_a_file_with_holes(tmp_path):
+    folder = saved(tmp_path / "release")
+    for name in ("first", "other", "last"):  # one of the links is found before the file
+        path = folder / name
+        if name == "other":
+            path.touch()
+            os.truncate(path, 2**40)
+        else:
+            path.symlink_to("nowhere")
+    with pytest.raises(ReleaseTooLarge):
+        us.load(folder)
+    (folder / "other").unlink()
+
+
+def test_labels_of_more_codes_than_are_listed_are_refused_at_once():
+    inputs = {"age": [[0.0], [1.0]]}
+    scorer = {"inputs": inputs, "layers": [[[1.0], [0.0]]]}
+    content = {"scorer": scorer, "codes": [0, 1], "shares": [0.5, 0.5], "told": 2, "factor": 1.0}
+    content.update(shift=[0.0, 0.0], moved=None, hard=False)
+    ClassLabels.from_json(content, {"age": 2}, 2)
+    began = time.process_time()
+    with pytest.raises(BadInput, match="fit each other"):
+        ClassLabels.from_json(content, {"age": 2}, 2**40)
+    assert time.process_time() - began < MOST_SECONDS / 10
+
+
+def test_a_few_numbers_do_not_stand_for_gigabytes_of_shuffled_rows():
+    with pytest.raises(BadInput, match="whole numbers"):
+        ShuffledColumns.from_json({"counts": {"age": [2**30, 2**30]}})
+    model = ShuffledColumns.from_json({"counts": {"age": [2, 1, 0]}})
+    drawn = model.sample(3, np.random.default_rng(0))["age"]
+    assert drawn.dtype == np.uint8
+    assert sorted(drawn) == [0, 0, 1]
+
+
+@pytest.mark.parametrize("command", ["plan", "synthesize", "evaluate", "budget"])
+def test_names_of_columns_move_no_cursor(tmp_path, command):
+    name = "a\x1b[2J\x9b31m"
+    schema = Schema((Column(name=name, kind=Kind.BOOLEAN, null=False), *SCHEMA.columns))
+    write_schema(schema, tmp_path / "schema.toml")
+    table = TABLE.append_column(name, TABLE["sex"]).to_pandas()
+    table.to_csv(tmp_path / "rows.csv", index=False)
+    rows, facts, out = (str(tmp_path / one) for one in ("rows.csv", "schema.toml", "out"))
+    made = ["synthesize", rows, "--schema", facts, "--epsilon", "1", "--out", out, "--target", name]
+    commands = {
+        "plan": ["plan", facts, "--epsilon", "1", "--target", name, "--method", "independent"],
+        "synthesize": [*made, "--method", "independent"],
+        "evaluate": ["evaluate", rows, out, "--seeds", "1", "--models", "logistic"],
+        "budget": ["budget", str(tmp_path / "ledger")],
+    }
+    if command == "evaluate":
+        us.synthesize(table, schema=schema, epsilon=1.0).save(out)
+    if command == "budget":
+        create_ledger(tmp_path / "ledger", Budget(4.0, 1e-8))
+        unit = Person(name, 2)
+        with Ledger.open(
+            TABLE.append_column(name, TABLE["age"]),
+            Schema((*SCHEMA.columns, Column(name=name, kind=Kind.INTEGER, role=Role.ID))),
+            BUDGET, file=tmp_path / "ledger", unit=unit,
+        ) as ledger:  # fmt: skip
+            ledger.measure([("age",)], rho=ledger.rest() / 4)
+            ledger.close()
+    result = CliRunner().invoke(app, commands[command])
+    assert result.exit_code == 0, result.output
+    assert not {*result.output} & {"\x1b", "\x9b"}
+    assert "\\x1b" in result.output or "\\u001b" in result.output
+
+
+@pytest.mark.parametrize("written", [b"", b"a little"])
+def test_a_listed_file_of_holes_is_not_hashed_for_minutes(release, written):
+    forge(release, lambda content: content["files"].update({"rows": "0" * 64}))
+    (release / "rows").write_bytes(written)
+    os.truncate(release / "rows", 2**40)
+    began = time.monotonic()
+    (check,) = [check for check in verify(release) if not check.passed]
+    assert time.monotonic() - began < MOST_SECONDS
+    assert check.note == "too large to verify: gigabytes of it are holes"
+    (release / "rows").unlink()
+
+
+def test_files_are_hashed_where_a_file_system_knows_no_holes(release, monkeypatch):
+    def unknown(*_):
+        raise OSError(errno.EINVAL, "")
+
+    monkeypatch.setattr(os, "lseek", unknown)
+    (release / "rows").write_bytes(b"rows")
+    forge(release, lambda content: content["files"].update(rows=sha256(b"rows").hexdigest()))
+    assert not failed(release)
+
+
+def test_two_groups_of_names_in_a_graph_do_not_stand_for_millions_of_edges(tmp_path):
+    causes, effects = (" ".join(f"{side}{k}" for k in range(3000)) for side in "ab")
+    (tmp_path / "graph.dot").write_text(f"digraph {{ {{{causes}}} -> {{{effects}}} }}")
+    began = time.monotonic()
+    with pytest.raises(BadInput, match="edges, too many"):
+        read_dag(tmp_path / "graph.dot")
+    assert time.monotonic() - began < MOST_SECONDS
+
+
+def test_rows_of_a_csv_file_keep_to_the_limit_in_memory(tmp_path):
+    folder = us.synthesize(TABLE, schema=SCHEMA, epsilon=1.0, rows=1000).save(tmp_path / "release")
+    size = (folder / "synthetic.csv").stat().st_size
+    assert size < 8500 < 1000 * (8 + 1)  # an integer and a flag in each row
+    assert us.load(folder, max_bytes=9100).rows.count == 1000
+    with pytest.raises(ReleaseTooLarge, match="In memory"):
+        us.load(folder, max_bytes=8500)
+
+
+def test_queries_of_all_records_are_added_up_once_for_all_scores(tmp_path):
+    """With the losses of each score added up anew, this takes minutes."""
+    tables = {"tables": {"age": [0] * 9 + [1]}, "thresholds": [1], "weights": [1024, 512]}
+    bound = Budget(0.9, 1e-9)
+    with Ledger.open(TABLE, SCHEMA, BUDGET, each=bound) as ledger:
+        ledger.measure([("age",)], rho=ledger.rest() / 10**6)
+        ledger.weighted(ledger.weigh(**tables)).measure([("age",)], rho=ledger.rest() / 10**6)
+        publish(tmp_path / "release", {}, ledger.close())
+
+    def change(content):
+        plain, weighed = content["events"]
+        weighed["request"]["weights"]["by_step"] = [1024] + [512] * 5000
+        content["events"] = [weighed, *[plain] * 1000]
+
+    forge(tmp_path / "release", change)
+    began = time.process_time()
+    assert not failed(tmp_path / "release")
+    assert time.process_time() - began < MOST_SECONDS
+
+
+@pytest.mark.parametrize("command", ["plan", "schema"])
+def test_plain_data_moves_no_cursor_and_reads_as_it_was(tmp_path, command):
+    name = "a\x9b31m"
+    schema = Schema((Column(name=name, kind=Kind.BOOLEAN, null=False), *SCHEMA.columns))
+    write_schema(schema, tmp_path / "schema.toml")
+    TABLE.append_column(name, TABLE["sex"]).to_pandas().to_csv(tmp_path / "rows.csv", index=False)
+    asked = ["plan", str(tmp_path / "schema.toml"), "--epsilon", "1", "--json"]
+    command = asked if command == "plan" else ["schema", str(tmp_path / "rows.csv")]
+    result = CliRunner().invoke(app, command)
+    assert result.exit_code == 0
+    assert "\x9b" not in result.output
+    read = json.loads if "--json" in command else schema_from_toml
+    told = read(result.stdout)
+    assert name in (told["codes"] if "--json" in command else told.names)

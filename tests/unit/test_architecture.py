@@ -162,7 +162,10 @@ def test_nobody_speaks_to_a_console_but_pages_progress_and_the_command_line():
     speakers = {
         name
         for name, tree in MODULES.items()
-        if any(module.split(".")[0] in {"rich", "typer"} for module in imported(tree))
+        if any(
+            module.split(".")[0] in {"rich", "typer"} or module.startswith("understudy.spoken")
+            for module in imported(tree)
+        )
     }
     assert speakers == {
         *(name for name in MODULES if name.startswith("cli/") and name not in SILENT),
@@ -174,6 +177,7 @@ def test_nobody_speaks_to_a_console_but_pages_progress_and_the_command_line():
         "ledger_page.py",
         "plan_page.py",
         "progress.py",
+        "release_page.py",
         "spoken.py",
     }
 

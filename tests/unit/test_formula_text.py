@@ -20,6 +20,15 @@ def read(texts):
     return original(pa.array(texts, pa.string())).to_pylist()
 
 
+@pytest.mark.parametrize(
+    "blank", ["\ufeff", "\u200b", "\xa0", "\u3000", "\x1f", "\u202e", " \ufeff"]
+)
+def test_blanks_and_unseen_marks_hide_no_formula(blank):
+    texts = [f"{blank}=cmd()", f"'{blank}@SUM", f"{blank}plain", blank]
+    assert written(texts) == [f"'{blank}=cmd()", f"''{blank}@SUM", f"{blank}plain", blank]
+    assert read(written(texts)) == texts
+
+
 @given(st.lists(st.none() | TEXTS | st.text(max_size=5), max_size=20))
 def test_what_is_read_is_what_was_written(texts):
     assert read(written(texts)) == texts

@@ -61,6 +61,7 @@ def compare(  # noqa: PLR0913 - one per option
     from understudy.privacy.spelling import file_digest
     from understudy.progress import told_steps
     from understudy.schema_files import read_schema
+    from understudy.spoken import still_text
 
     if not Path(data).is_file():
         msg = f"{data} is no file. A comparison reads one CSV or Parquet file."
@@ -87,7 +88,7 @@ def compare(  # noqa: PLR0913 - one per option
         typer.echo(f"Stopped. What is done is kept in {out}: the same command goes on.", err=True)
         raise typer.Exit(STOPPED) from None
     if as_json:
-        typer.echo(json.dumps(comparison.to_json(), indent=2, ensure_ascii=False))
+        typer.echo(still_text(json.dumps(comparison.to_json(), indent=2, ensure_ascii=False)))
     else:
         show(comparison, out)
     if comparison.empty:

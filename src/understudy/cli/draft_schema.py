@@ -35,6 +35,7 @@ def draft_schema(
     from understudy.curator.internal import write_internal
     from understudy.curator.source import read_rows
     from understudy.schema_files import schema_to_toml
+    from understudy.spoken import still_text
 
     drafted = draft(read_rows(data, text_encoding=text_encoding, multiline=multiline))
     if out is not None:
@@ -43,7 +44,7 @@ def draft_schema(
         content = tomllib.loads(schema_to_toml(drafted))
         typer.echo(json.dumps(content, indent=2, default=str))
     elif out is None:
-        typer.echo(draft_text(drafted), nl=False)
+        typer.echo(still_text(draft_text(drafted)), nl=False)
     where = "This draft" if out is None else f"{out}"
     typer.echo(
         f"{where} is internal: it holds facts about the private table. Review each column, set "

@@ -88,6 +88,7 @@ def evaluate(  # noqa: PLR0913 - one per option
     from understudy.knowledge import Independence
     from understudy.progress import told_steps
     from understudy.schema_files import read_schema
+    from understudy.spoken import still_text
 
     if out is not None and out.suffix not in {".html", ".json"}:
         msg = f"{out} cannot be written; name a file that ends in .html or .json."
@@ -130,6 +131,6 @@ def evaluate(  # noqa: PLR0913 - one per option
         page = file.suffix == ".html"
         write_internal(file, evaluation_page(evaluation) if page else content + "\n")
     if as_json:
-        typer.echo(content)
+        typer.echo(still_text(content))
     else:
         show(evaluation)

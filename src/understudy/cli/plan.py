@@ -78,6 +78,7 @@ def plan(  # noqa: PLR0913 - one per option
     from understudy.plan.laps import age
     from understudy.plan_page import plan_page, show
     from understudy.progress import told_steps
+    from understudy.spoken import still_text
 
     if out is not None:
         if out.suffix != ".html":
@@ -108,6 +109,6 @@ def plan(  # noqa: PLR0913 - one per option
         write_internal(out, plan_html(found))
     page = plan_page(found)
     if as_json:
-        typer.echo(json.dumps(page, indent=2, ensure_ascii=False))
+        typer.echo(still_text(json.dumps(page, indent=2, ensure_ascii=False)))
     else:
         show(page)

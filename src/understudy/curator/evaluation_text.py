@@ -4,12 +4,12 @@ import textwrap
 from collections.abc import Callable, Iterable, Sequence
 from typing import TypeVar
 
-from rich.console import Console
 from rich.table import Table
 
 from understudy.curator.cell_text import Cell, as_text, reasons
 from understudy.curator.evaluation import Evaluation
 from understudy.curator.told import tell_evaluation
+from understudy.spoken import plain_console
 
 _Of = TypeVar("_Of")
 
@@ -18,7 +18,7 @@ class _Printed:
     """Prints headings, tables and sentences; pictures are for pages."""
 
     def __init__(self) -> None:
-        self.console = Console(markup=False, highlight=False, emoji=False)
+        self.console = plain_console()
 
     def head(self, text: str) -> None:
         self.console.print(f"\n{text}", style="bold", soft_wrap=True)

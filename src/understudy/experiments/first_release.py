@@ -10,7 +10,6 @@ import numpy as np
 import pyarrow as pa
 from pyarrow import csv
 from rich.box import SIMPLE_HEAD
-from rich.console import Console
 from rich.table import Table
 
 from understudy.encode import Encoding
@@ -20,6 +19,7 @@ from understudy.pipeline import Teller, synthesize
 from understudy.privacy.unit import Person
 from understudy.release import Release
 from understudy.schema_files import write_schema
+from understudy.spoken import plain_console
 
 TABLE, SCHEMA, RELEASE = FILES = ("patients.csv", "schema.toml", "release")
 EPSILON = 1.0
@@ -81,7 +81,7 @@ def side_by_side(table: pa.Table, release: Release) -> list[dict[str, Any]]:
 
 def show(lines: list[dict[str, Any]]) -> None:
     """Print the comparison for the eye."""
-    console = Console(markup=False, highlight=False, emoji=False)
+    console = plain_console()
     console.print("\nThe invented table and the release, side by side", style="bold")
     grid = Table("column", "value", box=SIMPLE_HEAD, pad_edge=False)
     for heading in ("table", "release"):

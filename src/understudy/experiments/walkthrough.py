@@ -6,13 +6,13 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 from rich.box import SIMPLE_HEAD
-from rich.console import Console
 from rich.padding import Padding
 from rich.table import Table
 
 from understudy.column import Column
 from understudy.encode import Encoding
 from understudy.schema import Schema
+from understudy.spoken import plain_console
 
 _LOOKED_THROUGH = 5000
 """Rows among which examples are looked for; enough to meet every kind of untidy cell."""
@@ -42,7 +42,7 @@ def walkthrough(table: pa.Table, schema: Schema, seed: int) -> dict[str, Any]:
 
 def show(content: dict[str, Any]) -> None:
     """Print a walkthrough for the eye."""
-    console = Console(markup=False, highlight=False, emoji=False)
+    console = plain_console()
 
     def show_table(title: str, headings: tuple[str, ...], lines: list[dict[str, Any]]) -> None:
         grid = Table(box=SIMPLE_HEAD, collapse_padding=True, pad_edge=False)

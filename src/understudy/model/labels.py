@@ -318,6 +318,7 @@ def _matrix(numbers: object, rows: int) -> Numbers:
 
 def _codes(numbers: object, size: int) -> NDArray[np.int64]:
     codes = np.array(numbers, np.int64)
-    if codes.ndim != 1 or sorted(codes.tolist()) != [*range(size)]:
+    # The size comes from the file as well: nothing is made of it before it fits.
+    if codes.shape != (size,) or not np.array_equal(np.sort(codes), np.arange(size)):
         raise BadInput(_FITTING)
     return codes

@@ -11,7 +11,8 @@ from understudy.domain import Clique, Domain
 from understudy.errors import BadInput
 from understudy.privacy.answers import Measurement
 
-_MOST_ROWS = 2**31
+_MOST_ROWS = 2**28
+"""Of a model in a file: with a few numbers, it asks for that much memory or a little more."""
 _COUNTS = "Counts of shuffled columns are whole numbers, as many rows in each."
 
 
@@ -51,11 +52,11 @@ class ShuffledColumns:
         """As many rows as there were are a shuffle; of others, whole shuffles and a part of one."""
         drawn = {}
         for name, counts in self.counts.items():
-            column = np.repeat(np.arange(len(counts)), counts)
+            small = np.min_scalar_type(max(len(counts) - 1, 0))
+            column = np.repeat(np.arange(len(counts), dtype=small), counts)
             whole = -(-rows // max(self.rows, 1)) if self.rows else 0
             parts = [rng.permutation(column) for _ in range(whole)] or [np.zeros(rows, np.int64)]
-            small = np.min_scalar_type(max(len(counts) - 1, 0))
-            drawn[name] = np.concatenate(parts)[:rows].astype(small)
+            drawn[name] = np.concatenate(parts)[:rows].astype(small, copy=False)
         return drawn
 
     def to_json(self) -> dict[str, Any]:

@@ -7,6 +7,7 @@ counts, after the fact.
 """
 
 import math
+from collections import Counter
 from collections.abc import Iterable, Sequence
 from fractions import Fraction
 from functools import lru_cache
@@ -374,9 +375,10 @@ def _interval(events: Sequence[Gaussian]) -> float:
 
 def _best_epsilon(spent: float, others: Sequence[SampledGaussian | BestOf], delta: float) -> float:
     """The ε at the best order found; at every order it is a valid one."""
+    different = Counter(others)
 
     def epsilon(order: float) -> float:
-        divergence = sum(_divergence(event, order) for event in others)
+        divergence = sum(times * _divergence(event, order) for event, times in different.items())
         return epsilon_of_divergence(order * spent + divergence, order, delta)
 
     orders = np.array(_ORDERS)

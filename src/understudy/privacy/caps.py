@@ -8,7 +8,7 @@ import json
 import math
 import re
 import threading
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Container, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import Any
@@ -21,10 +21,11 @@ from understudy.privacy.accountant import cost, delta, total_delta
 from understudy.privacy.budget import Budget
 from understudy.privacy.events import BestOf, Event, Exponential, Gaussian, SampledGaussian
 from understudy.privacy.limits import MOST_CAPS, check_number
+from understudy.privacy.promise import ANY_VALUES
 from understudy.privacy.scores import STEPS
 from understudy.privacy.unit import Record, Unit
 from understudy.privacy.weights import UNIT, RowWeights
-from understudy.privacy.where import Also, Where, also_meeting, in_words
+from understudy.privacy.where import Also, Comparison, Where, also_meeting, in_words
 from understudy.schema import Schema
 
 CAPS = "caps"
@@ -171,9 +172,16 @@ class ToldCap:
     def text(self) -> str:
         """The condition in words; in quotes where it could be taken for a part of the promise."""
         where = self.where
-        if _PUNCTUATION.search(where) or not where.isprintable():
+        spoof = _PUNCTUATION.search(where) or where.startswith(ANY_VALUES)
+        if spoof or not where.isprintable():
             where = json.dumps(where, ensure_ascii=not where.isprintable())
         return in_words(where, self.also)
+
+    def is_on(self, columns: Container[str]) -> bool:
+        """Whether the condition is one on a column of a table with these columns."""
+        # No such column has <, > or = in its name, so the first comparison ends the name.
+        parts = (self.where.partition(f" {how} ") for how in Comparison)
+        return any(value and column in columns for column, _, value in parts)
 
     def spent(self, entries: Iterable[Entry]) -> Fraction | float:
         """What requests cost a record that meets the condition, at most."""

@@ -25,9 +25,9 @@ from understudy.privacy.events import (
     event_to_json,
 )
 from understudy.privacy.individual import ToldBound, told_bound
-from understudy.privacy.promise import READING, at_most, promise
+from understudy.privacy.promise import ANY_VALUES, READING, at_most, promise
 from understudy.privacy.spelling import digest, spelled
-from understudy.privacy.unit import parse_unit, unit_to_json
+from understudy.privacy.unit import parse_unit, unit_in_words, unit_to_json
 
 FORMATS = {"understudy certificate 1": 1, "understudy certificate 2": 2}
 """Format 1, of version 0.1.0, lacks facts that sensitivities follow from, and the unit as data."""
@@ -116,7 +116,7 @@ class Certificate:
         """The promise in plain words, a sentence each."""
         caps = [(cap.text, cap.budget.epsilon, cap.budget.delta) for cap in self.caps]
         if self.each is not None:
-            caps.append(("any values", self.each.budget.epsilon, self.each.budget.delta))
+            caps.append((ANY_VALUES, self.each.budget.epsilon, self.each.budget.delta))
         reading = self.public.get(READING, {})
         return promise(self.epsilon, self.delta, self.unit, self.not_private, caps, reading)
 
@@ -131,7 +131,7 @@ class Certificate:
         if self.not_private:
             return f"{NOT_PRIVATE}: {'; '.join(self.not_private)}"
         bounds = f"epsilon {at_most(self.epsilon, 4)} at delta {at_most(self.delta, 4)}"
-        return f"{bounds}, for {self.unit}"
+        return f"{bounds}, for {unit_in_words(self.unit)}"
 
     def with_files(self, hashes: Mapping[str, str]) -> "Certificate":
         """The certificate of a release that consists of files with these hashes."""

@@ -26,7 +26,8 @@ from understudy.privacy.accountant import (
 )
 from understudy.privacy.caps import ToldCap
 from understudy.privacy.certificate import Certificate, certificate_from_json
-from understudy.privacy.disk import sync_folder
+from understudy.privacy.disk import has_long_holes, sync_folder
+from understudy.privacy.facts import tells_rows
 from understudy.privacy.individual import ToldBound
 from understudy.privacy.ledger_file import TABLE_ID, LedgerRecord
 from understudy.privacy.limits import (
@@ -35,9 +36,10 @@ from understudy.privacy.limits import (
     TooLarge,
     check_number,
     check_plain,
+    check_written,
 )
 from understudy.privacy.noise import OsRandom
-from understudy.privacy.promise import READING, at_most
+from understudy.privacy.promise import ANY_VALUES, READING, at_most
 from understudy.privacy.recompute import audit_queries, check_work, planned_defect
 from understudy.privacy.signature import sign, signed_by, signer
 from understudy.privacy.spelling import (
@@ -51,8 +53,8 @@ from understudy.privacy.spelling import (
 from understudy.privacy.unit import Record, Unit, parse_unit
 
 CERTIFICATE = "certificate.json"
-UNIT_NAME = "unit"
-"""What the public inputs call the privacy unit."""
+UNIT_NAME, SCHEMA, STORAGE = "unit", "schema", "storage"
+"""What the public inputs call the privacy unit, the schema, and how columns are stored."""
 _LAST_DIGITS = 1e-9
 PARTLY = "format 1 can be recomputed in part only"
 _READABLE = "the certificate can be read"
@@ -116,7 +118,7 @@ def publish(
 def _check_verifiable(written: bytes, content: Mapping[str, Any], certificate: Certificate) -> None:
     """Refuse a certificate that `verify` would refuse as too large."""
     try:
-        check_number(len(written), MOST_CERTIFICATE_BYTES, "bytes")
+        check_written(written)
         check_number(len(content["files"]), MOST_FILES, "files")
         check_plain(content)
         check_work(certificate)
@@ -191,6 +193,7 @@ def verify(
     # Whatever a certificate holds that cannot be computed with is the same news.
     try:
         written = _certificate_bytes(folder)
+        check_written(written)
         content = json.loads(written)
         check_plain(content)
         if spelled_for_people(content) == written:
@@ -302,6 +305,7 @@ def _queries(certificate: Certificate, unit: Unit) -> Iterator[Check]:
         "the public inputs name the same privacy unit",
         passed=certificate.public.get(UNIT_NAME, certificate.unit) == certificate.unit,
     )
+    yield from _facts(certificate)
     if certificate.format_version == 1:
         newer = READING in certificate.public
         note = "versions that write how a table was read write format 2" if newer else ""
@@ -310,6 +314,21 @@ def _queries(certificate: Certificate, unit: Unit) -> Iterator[Check]:
     yield Check(
         "private noise comes from the operating system",
         passed=not certificate.private_noise or certificate.random_source == source,
+    )
+
+
+def _facts(certificate: Certificate) -> Iterator[Check]:
+    """Whether the public inputs fit the promise."""
+    if certificate.caps:
+        stored = certificate.public.get(STORAGE)
+        columns = stored if isinstance(stored, dict) else {}
+        odd = [cap.where for cap in certificate.caps if not cap.is_on(columns)]
+        note = "; ".join(map(_shown, odd[:_NAMED]))
+        yield Check("each cap is for a condition on a column", passed=not odd, note=note)
+    revealed = tells_rows(certificate.public.get(SCHEMA))
+    yield Check(
+        "facts read off the table count as a reveal",
+        passed=bool(certificate.not_private) or not revealed,
     )
 
 
@@ -351,7 +370,7 @@ def _arithmetic(
         (f"records with {_shown(cap.text)}", cap) for cap in certificate.caps
     ]
     if certificate.each is not None:
-        bounds.append(("records with any values", certificate.each))
+        bounds.append((f"records with {ANY_VALUES}", certificate.each))
     for who, bound in bounds:
         # A record that takes another's place, or a person with several, is under no such bound.
         alone = certificate.unit == str(Record())
@@ -402,12 +421,15 @@ def _as_number(value: object) -> float | None:
 def _files(folder: Path, certificate: Certificate) -> Iterator[Check]:
     present = {path.name for path in folder.iterdir()} - {CERTIFICATE}
     for name, hashed in certificate.files.items():
-        found = None
+        found, hollow = None, False
         with contextlib.suppress(OSError):
             path = folder / name
             whole = _is_plain(name) and path.is_file() and not path.is_symlink()
-            found = file_digest(path) if whole else None
+            hollow = whole and has_long_holes(path)
+            found = file_digest(path) if whole and not hollow else None
         note = "" if found == hashed else "missing" if found is None else "changed"
+        if hollow:
+            note = "too large to verify: gigabytes of it are holes"
         yield Check(f"{_shown(name)} is as it was released", passed=found == hashed, note=note)
     extra = sorted(_shown(name) for name in present - set(certificate.files))
     yield Check("no other files", passed=not extra, note=", ".join(extra))

@@ -176,15 +176,18 @@ class ToldBound:
     def kept(self, entries: Sequence[Entry], room: float) -> bool:
         """Whether nobody lost more, but for a factor that machines may differ by."""
         spent: list[Fraction | float] = [Fraction(0)]
+        by_all: Fraction | float = Fraction(0)
         weighed = [entry.request["weights"] for entry in entries if "weights" in entry.request]
         if len({told[SCORES] for told in weighed}) > 1:
             return False
         for entry in entries:
             told = entry.request.get("weights")
-            steps = None if told is None else _steps(told)
-            spent = losses(spent, entry.event, self.budget.order, steps)
+            if told is None:  # added once, for there may be thousands of steps
+                by_all += cost_for(entry.event, self.budget.order, UNIT, UNIT)
+            else:
+                spent = losses(spent, entry.event, self.budget.order, _steps(told))
         used = total_delta(entry.event for entry in entries)
-        within = max(float(one) for one in spent) <= float(self.budget.rho) * room
+        within = float(by_all + max(spent)) <= float(self.budget.rho) * room
         return within and float(used) <= self.budget.thresholds * room
 
 

@@ -10,6 +10,8 @@ from understudy.errors import BadInput
 MOST_CERTIFICATE_BYTES: Final = 2**26
 MOST_VALUES: Final = 2**20
 """Numbers, texts, lists and objects in a certificate."""
+MOST_MARKS: Final = 2**22
+"""Commas and brackets in the text of a certificate: counted before it is parsed."""
 MOST_QUERIES: Final = 10_000
 """Of one release, and of one plan."""
 MOST_CAPS: Final = 1000
@@ -23,6 +25,8 @@ MOST_TEXT: Final = 2_000
 MOST_INTEGER: Final = 2**62
 MOST_COST_EVALUATIONS: Final = 2**17
 """Costs of queries for records of different weights."""
+BEST_OF_EVALUATIONS: Final = 4
+"""The best of several runs takes as long as so many other queries."""
 MOST_SAMPLED_POINTS: Final = 5 * 10**7
 """Points of the numerical integrals that sampled training needs."""
 
@@ -36,6 +40,12 @@ def check_number(count: float, most: float, what: str) -> None:
     if count > most:
         msg = f"{what}: {count:,.0f}, and at most {most:,.0f} are verified"
         raise TooLarge(msg)
+
+
+def check_written(written: bytes) -> None:
+    """Refuse the text of a certificate that takes long, or much memory, to parse."""
+    check_number(len(written), MOST_CERTIFICATE_BYTES, "bytes")
+    check_number(sum(map(written.count, (b",", b"[", b"{"))), MOST_MARKS, "commas and brackets")
 
 
 def check_plain(content: object) -> None:

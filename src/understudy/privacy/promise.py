@@ -6,10 +6,12 @@ from decimal import ROUND_CEILING, Context, Decimal
 from types import MappingProxyType
 from typing import Any
 
-from understudy.privacy.unit import Replacement
+from understudy.privacy.unit import Replacement, unit_in_words
 
 READING = "reading"
 """What a certificate calls how the table was read."""
+ANY_VALUES = "any values"
+"""Whom an individual bound protects."""
 _WEAK = 10.0
 """From here on the odds say little; people should know."""
 _MANY, _COUNTLESS = 1000, 10**15
@@ -36,7 +38,7 @@ def promise(  # noqa: PLR0913, PLR0917 - what a promise is made of
         ]
     lines = [
         f"Differentially private: epsilon {at_most(epsilon, 4)}, delta {at_most(delta, 4)}.",
-        " ".join((f"Protected: {unit}.", *record_line(reading))),
+        " ".join((f"Protected: {unit_in_words(unit)}.", *record_line(reading))),
         *odds(epsilon, delta, unit),
         *(_capped(where, most, slack, delta) for where, most, slack in caps),
     ]

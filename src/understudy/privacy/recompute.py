@@ -30,6 +30,7 @@ from understudy.privacy.events import (
 )
 from understudy.privacy.individual import BY_STEP
 from understudy.privacy.limits import (
+    BEST_OF_EVALUATIONS,
     MOST_BEST_OF,
     MOST_COST_EVALUATIONS,
     MOST_FILES,
@@ -129,7 +130,11 @@ def check_work(certificate: Certificate) -> None:
     check_number(len(tried), MOST_BEST_OF, "planned selections among runs")
     bounds = [cap.budget for cap in certificate.caps]
     steps = [_stated_steps(entry) for entry in entries]
-    evaluations = len(entries) * (1 + len(bounds)) + sum(map(len, steps))
+    evaluations = sum(
+        (BEST_OF_EVALUATIONS if isinstance(entry.event, BestOf) else 1)
+        * (1 + len(bounds) + len(one))
+        for entry, one in zip(entries, steps, strict=True)
+    )
     check_number(evaluations, MOST_COST_EVALUATIONS, "costs of queries")
     if certificate.each is not None:
         bounds.append(certificate.each.budget)

@@ -4,6 +4,7 @@ Neighbours are tables of records as they were read: of a CSV file that opens a q
 closes it, the lines after it are part of one record.
 """
 
+import json
 import re
 from dataclasses import dataclass
 from fractions import Fraction
@@ -139,6 +140,22 @@ def parse_unit(text: str) -> Unit:
         return Person(found["id"], int(found["rows"]))
     msg = "A privacy unit is a record, a replaced record, or a person with at most k rows."
     raise ValueError(msg)
+
+
+_AMBIGUOUS = re.compile(r'[()"]|[:;,.]\s')
+
+
+def unit_in_words(text: str) -> str:
+    """Return a unit as it is shown: in quotes, an id that could be taken for other words of it.
+
+    >>> print(unit_in_words(str(Person("patient, if known", 3))))
+    one person ("patient, if known") with all their rows, of which at most 3 count
+    """
+    found = _PERSON.fullmatch(text)
+    if found is None or (found["id"].isprintable() and not _AMBIGUOUS.search(found["id"])):
+        return text
+    name = json.dumps(found["id"], ensure_ascii=not found["id"].isprintable())
+    return f"one person ({name}) {_OWN_WORDS} {found['rows']} count"
 
 
 def unit_to_json(unit: Unit) -> dict[str, Any]:

@@ -7,6 +7,7 @@ from typing import Any
 from jinja2 import ChoiceLoader, Environment, PackageLoader, PrefixLoader, StrictUndefined
 
 from understudy.privacy.promise import at_most
+from understudy.privacy.unit import unit_in_words
 from understudy.report.words import in_order
 
 _OURS = "understudy.report"
@@ -31,6 +32,7 @@ def _environment(package: str) -> Environment:
         "percent_at_most": percent_at_most,
         "plain": plain,
         "sized": sized,
+        "unit": unit_in_words,
     }
     return environment
 

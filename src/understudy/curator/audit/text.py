@@ -2,15 +2,15 @@
 
 from collections.abc import Sequence
 
-from rich.console import Console
 from rich.table import Table
 
 from understudy.curator.audit.audited import CONFIDENCE, Audited
+from understudy.spoken import plain_console
 
 
 def show(found: Sequence[Audited]) -> None:
     """Every case in a line: what is claimed, and what was seen at least."""
-    console = Console(markup=False, highlight=False, emoji=False)
+    console = plain_console()
     table = Table(box=None, pad_edge=False, padding=(0, 1, 0, 0))
     for head in ("audited", "μ", "seen", "μ ≥", "as ε", "ε", "ε ≥", ""):
         table.add_column(head, justify="left" if head in {"audited", ""} else "right", no_wrap=True)

@@ -2,17 +2,17 @@
 
 from pathlib import Path
 
-from rich.console import Console
 from rich.table import Table
 
 from understudy.experiments.compare.page import cost, heads, notes, reading, rows
 from understudy.experiments.compare.store import PAGE
 from understudy.experiments.compare.summary import Comparison
+from understudy.spoken import plain_console
 
 
 def show(comparison: Comparison, folder: Path) -> None:
     """Print the table, and where the page is."""
-    console = Console(markup=False, highlight=False, emoji=False)
+    console = plain_console()
     console.print("Comparison: INTERNAL, it was tested on real rows\n", style="bold")
     table = Table(box=None, pad_edge=False, padding=(0, 1, 0, 0))
     for place, head in enumerate(heads(comparison)):
