@@ -13,6 +13,7 @@ from typing import ClassVar
 
 import numpy as np
 
+from understudy.domain import Domain
 from understudy.knowledge import Allowed, anything
 from understudy.mechanisms.api import Choosy, Constrained, Mechanism, Model
 from understudy.mechanisms.label_model import Label, LabelModel
@@ -29,7 +30,7 @@ from understudy.model.labels import ClassLabels, NumberLabels
 from understudy.model.product import ProductModel
 from understudy.privacy.answers import Measurement
 from understudy.privacy.ledger import Ledger
-from understudy.select.label_inputs import input_tables
+from understudy.select.label_inputs import Tables, input_tables
 from understudy.select.labels_told import LabelsTold
 from understudy.separation import Separation
 
@@ -131,16 +132,27 @@ class DpdSyn:
         self.label_model.check_price(ledger, ledger.rest() * Fraction(self.split))
         teach = partial(_labels, self)
         return labelled(
-            ledger, known, allowed, features=self.features, split=self.split, teach=teach
+            ledger,
+            known,
+            allowed,
+            features=self.features,
+            split=self.split,
+            teach=teach,
+            by_code=True,
         )
+
+
+def _idle(domain: Domain, target: str) -> Tables:
+    """Inputs of labels that go by no column: the same for each code."""
+    name = next(name for name in domain.names if name != target)
+    return {name: np.zeros((domain.sizes[name], 1))}
 
 
 def _labels(
     method: DpdSyn, ledger: Ledger, told: LabelsTold, kept: Sequence[str], features: Features
 ) -> ClassLabels | NumberLabels:
     """Labels as sure, and as common, as they were counted."""
-    others = [name for name in ledger.domain.names if name != told.column]
-    inputs = input_tables(ledger.encoding.cells, kept or others[:1])
+    inputs = input_tables(ledger.encoding.cells, kept) or _idle(ledger.domain, told.column)
     taught = method.label_model.taught(ledger, told, inputs if kept else {}, features.total)
     rng = np.random.default_rng(0)
     drawn = features.sample(_DRAWN, rng)

@@ -13,7 +13,7 @@ from understudy.model.labels import ClassLabels, NumberLabels
 from understudy.model.product import ProductModel
 from understudy.privacy.answers import Measurement
 from understudy.privacy.ledger import Ledger
-from understudy.select.label_inputs import kept_inputs
+from understudy.select.label_inputs import kept_inputs, of_few_codes
 from understudy.select.labels_told import LabelsTold, told_as_classes
 
 INPUTS = "label inputs"
@@ -62,8 +62,12 @@ def labelled(  # noqa: PLR0913 - the last by name
     features: Mechanism | None,
     split: float,
     teach: Teach,
+    by_code: bool,
 ) -> LabelledModel | ProductModel:
-    """A model of the ledger's table; `split` is the part of the budget that labels get."""
+    """A model of the ledger's table; `split` is the part of the budget that labels get.
+
+    With `by_code`, each code of a column is an input of labels: columns of too many are left out.
+    """
     target, names = ledger.schema.target, ledger.domain.names
     assert target is not None  # noqa: S101 - callers have checked
     if len(names) == 1:  # nothing to tell labels by
@@ -79,7 +83,9 @@ def labelled(  # noqa: PLR0913 - the last by name
     told = LabelsTold.of(ledger.encoding.cells[target], target, counted)
     model = _features(features, part, known, target, allowed)
     # SELECT: what labels may go by
-    kept, missing = kept_by(allowed, model, target, names)
+    sizes = ledger.domain.sizes
+    usable = of_few_codes(sizes, [n for n in names if n != target]) if by_code else names
+    kept, missing = kept_by(allowed, model, target, names, usable)
     ledger.declare(INPUTS, {"columns": kept, "left out": missing})
     # MEASURE and FIT: the model of labels
     labels = teach(ledger, told, kept, model)
@@ -87,14 +93,14 @@ def labelled(  # noqa: PLR0913 - the last by name
 
 
 def kept_by(
-    allowed: Allowed, features: Features, target: str, names: Sequence[str]
+    allowed: Allowed, features: Features, target: str, names: Sequence[str], usable: Sequence[str]
 ) -> tuple[list[str], list[str]]:
-    """The columns that labels may go by, for all independences to hold; and the others."""
+    """The usable columns that labels may go by, for all independences to hold; and the others."""
     others = [name for name in names if name != target]
     # Features of an unknown class may tie any columns to each other.
     tied = cliques_of(features) or (features.domain.names,)
     cliques = [*tied, *(one.clique for one in features.measurements)]
-    kept = kept_inputs(allowed, cliques, target, others)
+    kept = kept_inputs(allowed, cliques, target, [name for name in others if name in usable])
     return kept, [name for name in others if name not in kept]
 
 
@@ -104,9 +110,19 @@ def left_out(model: LabelledModel, target: str | None) -> list[str]:
         why = "noise left nothing to learn, or the stated independences allow none"
         return [f"Labels of {target} do not go by any other column: {why}."]
     columns = [name for name in model.domain.names if name != target]
+    usable = of_few_codes(model.domain.sizes, columns)
     missing = [name for name in columns if name not in model.inputs]
-    why = "the stated independences would not hold"
-    return [f"Labels of {target} do not go by {listed(missing)}: {why}."] if missing else []
+    reasons = {
+        "the stated independences would not hold": [name for name in missing if name in usable],
+        "with their codes, labels would have too many inputs": [
+            name for name in missing if name not in usable
+        ],
+    }
+    return [
+        f"Labels of {target} do not go by {listed(left)}: {why}."
+        for why, left in reasons.items()
+        if left
+    ]
 
 
 def _features(

@@ -208,6 +208,7 @@ class Lk2ss:
             features=_method(self) or Copula(),
             split=self.split,
             teach=self.kernel_labels.labels,
+            by_code=False,
         )
 
 

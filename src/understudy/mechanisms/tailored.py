@@ -32,7 +32,7 @@ from understudy.model.estimate import MODEL_BYTES, check_bytes
 from understudy.model.labelled import Features, LabelledModel
 from understudy.privacy.answers import Measurement
 from understudy.privacy.ledger import Ledger
-from understudy.select.label_inputs import evened, input_tables, kept_inputs
+from understudy.select.label_inputs import MOST_CODES, evened, input_tables, kept_inputs
 from understudy.select.labels_told import LabelsTold, told_as_classes
 from understudy.select.regimes import Predictive, Regime
 from understudy.separation import Separation
@@ -45,7 +45,7 @@ _COUNTING = Fraction(1, 200)
 """Of the budget: how many rows there are, for the rule to go by."""
 _WORTH_TRAINING = 500.0
 """From this reach on, training on private rows teaches more than its part of the budget costs."""
-_MOST_INPUTS, _TWO, _MOST_CLASSES = 2000, 2, 20
+_TWO, _MOST_CLASSES = 2, 20
 """Codes of all columns, and classes: with more, a model of the task takes long, for little."""
 
 
@@ -214,7 +214,7 @@ class Tailored:
         part = ledger.split(1 - self.split)[0] if by is LabelsBy.TRAINED else ledger
         joint = cast("Features", self.joint(by).fit(part, known, allowed))
         # SELECT: what labels may go by
-        kept, missing = kept_by(allowed, joint, target, ledger.domain.names)
+        kept, missing = kept_by(allowed, joint, target, ledger.domain.names, ledger.domain.names)
         if not kept:  # nothing is tied to the target; but what is promised is spent
             _declare(ledger, LabelsBy.JOINT, (), missing)
             if by is LabelsBy.TRAINED:
@@ -267,8 +267,8 @@ def _unsuited(ledger: Ledger, target: str, allowed: Allowed) -> str:
     others = [name for name in ledger.domain.names if name != target]
     if classes < _TWO or (told_as_classes(cells) and classes > _MOST_CLASSES):
         return f"{target} has {classes} classes, and a model of the task takes 2 to {_MOST_CLASSES}"
-    if sum(sizes[name] for name in others) > _MOST_INPUTS:
-        return f"the other columns have more than {_MOST_INPUTS:,} codes in all"
+    if sum(sizes[name] for name in others) > MOST_CODES:
+        return f"the other columns have more than {MOST_CODES:,} codes in all"
     if isinstance(allowed, Separation) and any(
         target in one.given for one in allowed.independences
     ):

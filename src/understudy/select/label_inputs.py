@@ -14,6 +14,8 @@ from understudy.separation import Separation
 Tables = dict[str, NDArray[np.float64]]
 _EVENED, _BETWEEN = 1 / 3, (0.5, 3.0)
 """Inputs go with this power of how rare a code is, within these factors; docs/choosing.md."""
+MOST_CODES = 2000
+"""Of all inputs together: each code is an input of its own."""
 _FORGOTTEN = "\0"
 """In front of the target where features were drawn together with one that is then forgotten."""
 
@@ -35,6 +37,17 @@ def input_tables(cells: Mapping[str, Cells], names: Sequence[str]) -> Tables:
             parts += 1
         found[name] = table
     return {name: table / np.sqrt(parts + 1) for name, table in found.items()}
+
+
+def of_few_codes(sizes: Mapping[str, int], names: Sequence[str]) -> list[str]:
+    """The columns whose inputs fit into memory: those with the fewest codes first."""
+    total, found = 0, set()
+    for name in sorted(names, key=lambda name: sizes[name]):
+        total += sizes[name]
+        if total > MOST_CODES:
+            break
+        found.add(name)
+    return [name for name in names if name in found]
 
 
 def evened(tables: Tables, drawn: Mapping[str, NDArray[np.unsignedinteger]]) -> Tables:

@@ -401,3 +401,24 @@ def test_what_labels_go_by_came_of_answers_and_is_no_choice_on_the_page():
     release = synthesize(table(300), epsilon=1.0, schema=SCHEMA, mechanism=DpdSyn(Mst()), rows=9)
     assert INPUTS in release.certificate.public
     assert INPUTS not in choices(release.certificate)
+
+
+def test_a_column_of_too_many_codes_is_no_input_of_labels():
+    # One input for each code would take 32 GB.
+    columns = (
+        Column(name="x", kind=Kind.INTEGER, bounds=(0, 100_000), bins=2**16, null=True),
+        Column(name="y", kind=Kind.CATEGORICAL, categories=("a", "b"), null=False),
+        Column(name="z", kind=Kind.BOOLEAN, null=False),
+    )
+    table = pa.table({"x": range(40), "y": ["a", "b"] * 20, "z": [True, False] * 20})
+    for named in (columns, (columns[0], columns[2])):
+        made = synthesize(
+            table.select([column.name for column in named]),
+            epsilon=1.0,
+            schema=Schema(named),
+            target="z",
+            mechanism="dpdsyn",
+            rows=5,
+        )
+        assert made.certificate.public[INPUTS]["left out"] == ["x"]
+        assert "x" not in made.model.inputs or len(named) == 2
