@@ -56,9 +56,11 @@ def identity(value: Value, column: Column, ops: IbisOps) -> Value:
     """What tells persons apart: the same for every way in which an id may be written."""
     kind = value.type()
     if kind.is_signed_integer():
-        return ops.stored(value.cast("int64"), Storage.INTEGER)
+        number = ops.stored(value, Storage.INTEGER)
+        # SQLite has one width of integers, and its cast takes a fraction for another person's id.
+        return number if _on_sqlite(value) else number.cast("int64")
     if kind.is_uuid() or kind.is_binary():
-        return value.cast("string")
+        return ops.identifier(value, None)
     storage = ops.storage(column.name, kind)
     text = value.cast("string")
     value = ops.stored(text if storage is Storage.TEXT else value, storage)
@@ -70,7 +72,7 @@ def identity(value: Value, column: Column, ops: IbisOps) -> Value:
         small = (number > -_EXACT) & (number < _EXACT)
         number = ibis.ifelse(small, number, ibis.null("float64"))
         return ibis.coalesce(ops.whole_text(number), number.cast("string"))
-    stripped = value.cast("string").strip().nullif("")
+    stripped = ops.identifier(value, storage).strip().nullif("")
     if storage is Storage.TEXT and column.kind is Kind.INTEGER:
         return ibis.coalesce(ops.whole_text(ops.number(value, storage)), stripped)
     return stripped
