@@ -310,3 +310,18 @@ def test_a_moment_that_only_a_coarse_clock_holds_does_not_stop_an_engine(unit, m
     table = (0, 10**9)
     assert found(*table).rows == 2
     check_sum(found(*table, moment), found(*table), found(moment))
+
+
+@pytest.mark.parametrize("cells", [["a"], ["\u20ac"], []])
+def test_a_connection_that_lacks_characters_is_refused_before_any_row(postgres_engine, cells):
+    # A text that PostgreSQL could not send in such an encoding stopped the answer.
+    table = pa.table({"x": pa.array(cells, pa.string())})
+    opened = postgres_engine.create_table("lacking", table, overwrite=True)
+    assert read(opened, NAMED, shapes=True).refusal is None
+    postgres_engine.raw_sql("SET client_encoding = 'LATIN1'").close()
+    try:
+        refusal = read(opened, NAMED, shapes=True).refusal
+    finally:
+        postgres_engine.raw_sql("SET client_encoding = 'UTF8'").close()
+    assert refusal is not None
+    assert "holds text in UTF8 and sends it in LATIN1" in refusal[1]
