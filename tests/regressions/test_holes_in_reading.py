@@ -1,7 +1,9 @@
 """Records that once changed how others were read, each with the table that showed it."""
 
+import datetime as dt
 from decimal import Decimal
 
+import ibis
 import numpy as np
 import pandas as pd
 import pyarrow as pa
@@ -11,6 +13,7 @@ import pytest
 from helpers.reading import check_sum, read
 from understudy.column import Column, Kind, Role
 from understudy.errors import SourceError
+from understudy.privacy import csv_records
 from understudy.privacy.budget import Budget
 from understudy.privacy.csv_records import LONGEST_RECORD
 from understudy.privacy.ledger import Ledger
@@ -212,3 +215,113 @@ def test_a_person_whose_number_a_double_cannot_hold_takes_nobodys_place(kind):
     whole = pa.table({"who": pa.array(map(float, ids)), "x": ["a"] * 4, "y": pa.array([1] * 4)})
     found = read(frame if kind == "pandas" else whole, schema, person=Person("who", 1))
     assert found.rows == 1
+
+
+# --- line breaks where a buffer of Arrow ends ----------------------------------------------------
+
+
+@pytest.mark.parametrize("before", range(5))
+def test_a_line_break_within_quotes_is_the_same_wherever_a_buffer_ends(
+    csv_file, monkeypatch, before
+):
+    # Between two of its buffers Arrow took CR LF for one mark, and dropped the line feed.
+    monkeypatch.setattr(csv_records, "_ARROW_BLOCK", 32)
+    cell = b'"a\r\nb",1'
+    table = [b"a,1"] * 6 + [b"b," + b"1" * before]
+    schema = Schema((*NAMED, LETTERS["y"]))
+    whole, alone, one = (
+        read(csv_file(*lines), schema, shapes=True, multiline=True)
+        for lines in ([*table, cell], table, [cell])
+    )
+    assert one.values["x"] == {"a\r\nb": 1}
+    check_sum(whole, alone, one)
+
+
+# --- decimals with more digits than their type has -----------------------------------------------
+
+
+@pytest.mark.parametrize("kind", [pa.decimal128(4, 0), pa.decimal128(9, 0), pa.decimal128(5, 1)])
+@pytest.mark.parametrize("stored", ["arrow", "parquet"])
+def test_a_decimal_beyond_its_type_is_missing_whatever_stands_before_it(tmp_path, kind, stored):
+    # The engine narrowed it without a check, and left what another row had put there.
+    schema = Schema((Column(name="x", kind=Kind.INTEGER, edges=tuple(range(60)), null=True),))
+
+    def found(*units):
+        content = b"".join(one.to_bytes(16, "little", signed=True) for one in units)
+        cells = pa.Array.from_buffers(kind, len(units), [None, pa.py_buffer(content)])
+        table = pa.table({"x": cells})
+        if stored == "arrow":
+            return read(table, schema)
+        pq.write_table(table, tmp_path / "t.parquet")
+        return read(tmp_path / "t.parquet", schema)
+
+    table, more = (50, 60, 70) * 5, 10**kind.precision + 7
+    alone, one = found(*table), found(more)
+    assert one.codes == {(59,): 1}
+    check_sum(found(*table, more), alone, one)
+
+
+# --- ids and moments that an engine holds and cannot write ---------------------------------------
+
+
+def sqlite_table(kind, ids):
+    engine = ibis.sqlite.connect()
+    engine.con.execute(f"CREATE TABLE t (who {kind}, y INTEGER)")
+    engine.con.executemany("INSERT INTO t VALUES (?, 1)", [(one,) for one in ids])
+    return engine.table("t")
+
+
+@pytest.mark.parametrize("kind", ["BLOB", "BINARY", "UUID"])
+def test_an_id_of_any_bytes_does_not_stop_sqlite(kind):
+    schema = Schema((Column(name="who", kind=Kind.CATEGORICAL, role=Role.ID), LETTERS["y"]))
+    table, more = [b"p", b"p", b"q", None], [b"\xff\xfe"]
+    whole, alone, one = (
+        read(sqlite_table(kind, ids), schema, person=Person("who", 1))
+        for ids in (table + more, table, more)
+    )
+    assert (alone.rows, one.rows) == (2, 1)
+    check_sum(whole, alone, one)
+
+
+@pytest.mark.parametrize("stray", ["abc", b"\xff", "", b"0"])
+def test_what_is_no_number_is_no_id_in_a_short_column_of_sqlite(stray):
+    # As a number, SQLite takes text for 0: somebody without an id took that person's place.
+    schema = Schema((Column(name="who", kind=Kind.INTEGER, role=Role.ID), LETTERS["y"]))
+    whole = read(sqlite_table("SMALLINT", [0, 2.5, 2, stray]), schema, person=Person("who", 1))
+    assert whole.rows == 2  # neither a fraction nor text identifies anybody
+
+
+@pytest.mark.parametrize("unit", ["s", "ms"])
+@pytest.mark.parametrize("moment", [9 * 10**18, -9 * 10**18])
+@pytest.mark.parametrize("role", [Role.FEATURE, Role.ID])
+def test_a_moment_that_only_a_coarse_clock_holds_does_not_stop_an_engine(unit, moment, role):
+    ends = dt.datetime(1999, 1, 1), dt.datetime(2021, 1, 1)  # noqa: DTZ001 - columns are naive
+    facts = {"kind": Kind.DATETIME, "bounds": ends, "bins": 3, "null": True}
+    facts = facts if role is Role.FEATURE else {"kind": Kind.CATEGORICAL}
+    schema = Schema((Column(name="x", role=role, **facts), LETTERS["y"]))
+
+    def found(*moments):
+        engine = ibis.duckdb.connect()
+        counts = pa.array(moments, pa.int64())
+        table = pa.table({"x": counts.view(pa.timestamp(unit)), "y": pa.array([1] * len(moments))})
+        person = Person("x", 1) if role is Role.ID else None
+        return read(engine.create_table("t", table), schema, person=person)
+
+    table = (0, 10**9)
+    assert found(*table).rows == 2
+    check_sum(found(*table, moment), found(*table), found(moment))
+
+
+@pytest.mark.parametrize("cells", [["a"], ["\u20ac"], []])
+def test_a_connection_that_lacks_characters_is_refused_before_any_row(postgres_engine, cells):
+    # A text that PostgreSQL could not send in such an encoding stopped the answer.
+    table = pa.table({"x": pa.array(cells, pa.string())})
+    opened = postgres_engine.create_table("lacking", table, overwrite=True)
+    assert read(opened, NAMED, shapes=True).refusal is None
+    postgres_engine.raw_sql("SET client_encoding = 'LATIN1'").close()
+    try:
+        refusal = read(opened, NAMED, shapes=True).refusal
+    finally:
+        postgres_engine.raw_sql("SET client_encoding = 'UTF8'").close()
+    assert refusal is not None
+    assert "holds text in UTF8 and sends it in LATIN1" in refusal[1]

@@ -3,6 +3,7 @@
 import contextlib
 import re
 from collections.abc import Sequence
+from decimal import Decimal
 
 import numpy as np
 import pyarrow as pa
@@ -197,6 +198,8 @@ def plain_array(array: pa.Array) -> pa.Array:
     if pa.types.is_date(array.type) or pa.types.is_timestamp(array.type):
         return _within_calendar(array)
     kind = plain_type(array.type)
+    if pa.types.is_decimal(array.type):
+        array = _within_precision(array)
     if pa.types.is_decimal256(array.type):
         array = array.cast(pa.string())  # the direct cast to a double is not exact
     return array.cast(kind)
@@ -277,6 +280,22 @@ def _within_calendar(array: pa.Array) -> pa.Array:
     counts = np.clip(counts, max(first, ends.min), min(last, ends.max))
     micros = counts * (10**6 // ticks) if ticks <= 10**6 else counts // (ticks // 10**6)
     return pa.array(micros, mask=_is_null(array)).cast(kind)
+
+
+def _within_precision(array: pa.Array) -> pa.Array:
+    """Decimals, with null in place of those with more digits than their type has.
+
+    A file can hold them, and an engine that narrows the others leaves these as chance has it.
+    """
+    with contextlib.suppress(pa.ArrowInvalid):
+        array.validate(full=True)
+        return array
+    kind = array.type
+    most = Decimal(1).scaleb(kind.precision - kind.scale)
+    cells = [
+        None if cell is None or cell.copy_abs() >= most else cell for cell in array.to_pylist()
+    ]
+    return pa.array(cells, kind)
 
 
 def valid_text(column: pa.Array) -> pa.Array:

@@ -116,6 +116,14 @@ class IbisOps:
             fits = fits & hexadecimal(value).re_search(_UTF8)
         return ibis.ifelse(fits, value, ibis.null(value.type()))
 
+    def identifier(self, value: Value, storage: Storage) -> Value:
+        """A stored value as text; unknown where an engine has no text for it."""
+        if storage is Storage.TIMESTAMP and (value.type().scale or 0) < _MICROSECONDS:
+            first, last = _ends_of_time(value.type())
+            inside = (value >= first) & (value <= last)
+            value = ibis.ifelse(inside, value, ibis.null(value.type()))
+        return value.cast("string")
+
     def storage(self, name: str, kind: Value) -> Storage:
         """How the engine stores a column; one with loose types keeps dates as text."""
         storage = ibis_storage(name, kind)
@@ -254,10 +262,15 @@ def _within_doubles(decimal: Value) -> Value:
     return ibis.ifelse((decimal < large) & (decimal > -large), exact, ibis.null(decimal.type()))
 
 
-def _ends_of_time(kind: Value) -> tuple[dt.datetime, dt.datetime]:
+def _ends_of_time(kind: Value) -> tuple[Value, Value]:
+    """The first and the last second of the calendar, in a type of timestamps.
+
+    In their own type, because coarse timestamps reach further than others can hold.
+    """
     zone = None if kind.timezone is None else dt.UTC
     last = dt.datetime.max.replace(microsecond=0, tzinfo=zone)
-    return dt.datetime.min.replace(tzinfo=zone), last
+    first = dt.datetime.min.replace(tzinfo=zone)
+    return ibis.literal(first).cast(kind), ibis.literal(last).cast(kind)
 
 
 def ibis_storage(name: str, kind: Value) -> Storage:

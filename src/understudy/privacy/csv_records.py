@@ -171,10 +171,14 @@ class CsvReader:
 
         if block.startswith(_BYTE_ORDER_MARK):
             block = _BYTE_ORDER_MARK + block  # Arrow takes the first one away, of any block
-        names = self._schema.names
+        # Between two of its buffers Arrow takes CR LF for the end of a line, also within quotes.
+        cut = not self._format.multiline or b"\r" not in block
         yield from csv.read_csv(
             pa.BufferReader(block),
-            csv.ReadOptions(column_names=names, block_size=_ARROW_BLOCK),
+            csv.ReadOptions(
+                column_names=self._schema.names,
+                block_size=_ARROW_BLOCK if cut else len(block) + 1,
+            ),
             csv.ParseOptions(
                 delimiter=self._format.delimiter,
                 newlines_in_values=self._format.multiline,

@@ -80,7 +80,7 @@ def identity(value: Value, column: Column, ops: IbisOps) -> Value:
         number = ibis.ifelse(small, number, ibis.null("float64"))
         text = ibis.coalesce(ops.whole_text(number), _text(number))
         return ibis.coalesce(_where_whole(value).cast("string"), text) if loose else text
-    stripped = value.cast("string").strip().nullif("")
+    stripped = ops.identifier(value, storage).strip().nullif("")
     if storage is Storage.TEXT and column.kind is Kind.INTEGER:
         return ibis.coalesce(ops.whole_text(ops.number(value, storage)), stripped)
     return stripped

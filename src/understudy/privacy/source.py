@@ -51,10 +51,13 @@ def open_rows(
         names = tuple(data.columns)
         check_names(names)
         try:
-            engine = data.get_backend().name
+            backend = data.get_backend()
         except ibis.common.exceptions.IbisError:
             msg = "The Ibis table belongs to no engine; take it from a connection, as con.table(…)."
             raise SourceError(msg) from None
+        engine = backend.name
+        if engine == "postgres":
+            _check_encodings(backend.con.info)
         # SQLite holds values of any type in any column.
         ops = IbisOps(exact_position(engine), loose_types=engine == "sqlite")
         columns = dict(zip(names, names, strict=True))
@@ -80,6 +83,17 @@ def open_rows(
         "a pandas or polars frame, an Arrow table, or an Ibis table."
     )
     raise SourceError(msg)
+
+
+def _check_encodings(connection: Any) -> None:  # noqa: ANN401 - psycopg's, which is not loaded here
+    """Refuse PostgreSQL databases and connections in which a single text can stop an answer."""
+    server, client = map(connection.parameter_status, ("server_encoding", "client_encoding"))
+    if server not in {"UTF8", "LATIN1"} or client not in {"UTF8", server}:
+        msg = (
+            f"The PostgreSQL database holds text in {server} and sends it in {client}, where not "
+            "every character is known. Use a database and a connection in UTF8."
+        )
+        raise SourceError(msg)
 
 
 def _is_a(data: object, library: str, kind: str) -> bool:
