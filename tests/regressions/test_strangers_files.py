@@ -193,9 +193,9 @@ def test_an_id_cannot_be_taken_for_a_smaller_unit():
 )
 def test_plans_of_many_runs_are_refused_at_once(release, planned):
     forge(release, lambda content: content.update(planned=planned), totals=False)
-    began = time.monotonic()
+    began = time.process_time()
     assert failed(release) == ["the certificate can be read"]
-    assert time.monotonic() - began < 2
+    assert time.process_time() - began < 2
 
 
 def ledger_lines(path, change):
@@ -244,9 +244,9 @@ def test_thousands_of_caps_are_refused_at_once(release):
     cap = {"where": "age = 1", "epsilon": 1.0, "delta": 1e-9, "order": None, "thresholds": 0.0}
     caps = {"value": [{**cap, "where": f"age = {k}"} for k in range(6000)]}
     forge(release, lambda content: content["public"].update(caps=caps), totals=False)
-    began = time.monotonic()
+    began = time.process_time()
     assert failed(release) == ["the certificate can be read"]
-    assert time.monotonic() - began < 2
+    assert time.process_time() - began < 2
 
 
 def test_a_model_that_breaks_a_stated_independence_is_not_loaded(tmp_path):
@@ -432,9 +432,9 @@ def test_a_listed_file_of_holes_is_not_hashed_for_minutes(release, written):
     forge(release, lambda content: content["files"].update({"rows": "0" * 64}))
     (release / "rows").write_bytes(written)
     os.truncate(release / "rows", 2**40)
-    began = time.monotonic()
+    began = time.process_time()
     (check,) = [check for check in verify(release) if not check.passed]
-    assert time.monotonic() - began < MOST_SECONDS
+    assert time.process_time() - began < MOST_SECONDS
     assert check.note == "too large to verify: gigabytes of it are holes"
     (release / "rows").unlink()
 
@@ -452,10 +452,10 @@ def test_files_are_hashed_where_a_file_system_knows_no_holes(release, monkeypatc
 def test_two_groups_of_names_in_a_graph_do_not_stand_for_millions_of_edges(tmp_path):
     causes, effects = (" ".join(f"{side}{k}" for k in range(3000)) for side in "ab")
     (tmp_path / "graph.dot").write_text(f"digraph {{ {{{causes}}} -> {{{effects}}} }}")
-    began = time.monotonic()
+    began = time.process_time()
     with pytest.raises(BadInput, match="edges, too many"):
         read_dag(tmp_path / "graph.dot")
-    assert time.monotonic() - began < MOST_SECONDS
+    assert time.process_time() - began < MOST_SECONDS
 
 
 def test_rows_of_a_csv_file_keep_to_the_limit_in_memory(tmp_path):

@@ -72,10 +72,10 @@ def parquet(groups, rows=AT_ONCE, label=LONG, **options):
 
 
 def refused_soon(folder, match, kind=ReleaseTooLarge, **options):
-    begun = time.perf_counter()
+    begun = time.process_time()
     with pytest.raises(kind, match=match) as caught:
         load(folder, **options)
-    assert time.perf_counter() - begun < SOON
+    assert time.process_time() - begun < SOON
     assert type(caught.value) is kind
     return str(caught.value)
 
@@ -134,13 +134,13 @@ def test_a_footer_that_lies_changes_nothing(release, tmp_path):
     }
     for name, lie in lies.items():
         folder = with_file(release, tmp_path / name, "synthetic.parquet", lie)
-        begun = time.perf_counter()
+        begun = time.process_time()
         if name == "rows":  # only as many are decoded
             assert load(folder).table.num_rows == 3
         else:
             with pytest.raises(BadInput):
                 load(folder)
-        assert time.perf_counter() - begun < SOON
+        assert time.process_time() - begun < SOON
 
 
 @pytest.mark.parametrize("codec", ["zstd", "gzip", "brotli"])

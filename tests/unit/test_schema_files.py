@@ -244,18 +244,18 @@ _DOTS = "a." * 300_000 + "a = 1"
     ids=["bare", "quoted", "header", "inline", "behind quotes", "behind apostrophes", "comment"],
 )
 def test_a_key_of_endless_parts_is_refused_before_it_is_parsed(text):
-    begun = time.perf_counter()
+    begun = time.process_time()
     with pytest.raises(SchemaError, match="more than 16 parts"):
         schema_from_toml(text)
-    assert time.perf_counter() - begun < 2.0
+    assert time.process_time() - begun < 2.0
 
 
 @pytest.mark.parametrize("text", ['x = "' + '\\"' * 500_000, '"' * 999_999, '"""' + "\\" * 500_001])
 def test_strings_that_never_end_are_refused_soon(text):
-    begun = time.perf_counter()
+    begun = time.process_time()
     with pytest.raises(SchemaError):
         schema_from_toml(text)
-    assert time.perf_counter() - begun < 5.0
+    assert time.process_time() - begun < 5.0
 
 
 def test_dots_in_names_and_labels_are_no_parts_of_keys():

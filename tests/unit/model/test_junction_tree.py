@@ -203,9 +203,9 @@ def test_a_tree_of_many_columns_is_made_fast():
     pairs = [
         (domain.names[k], domain.names[int(rng.integers(max(0, k - 4), k))]) for k in range(1, 200)
     ]
-    before = time.perf_counter()
+    before = time.process_time()
     tree = JunctionTree.of(domain, pairs)
-    assert time.perf_counter() - before < FAST
+    assert time.process_time() - before < FAST
     assert len(tree.cliques) == 199
 
 
@@ -242,11 +242,11 @@ def test_a_model_is_refused_one_byte_beyond_its_limit():
 def held_at_most(work):
     """What the work raised, the bytes at its peak and its seconds."""
     tracemalloc.start()
-    before = time.perf_counter()
+    before = time.process_time()
     try:
         with pytest.raises(ModelTooLarge) as refused:
             work()
-        return refused.value, tracemalloc.get_traced_memory()[1], time.perf_counter() - before
+        return refused.value, tracemalloc.get_traced_memory()[1], time.process_time() - before
     finally:
         tracemalloc.stop()
 
