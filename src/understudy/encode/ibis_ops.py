@@ -183,15 +183,19 @@ class IbisOps:
         }
         return seconds_since_1970(parts, self).cast("float64")
 
+    def plain(self, text: Value) -> Value:
+        """The same text without the collation of its column."""
+        return _postgres_json(text).str if self._collated else text
+
     def matching(self, text: Value, regex: str) -> Value:
         """The text where the regular expression finds something in it; unknown elsewhere."""
-        return ibis.ifelse(self._plain(text).re_search(regex), text, ibis.null("string"))
+        return ibis.ifelse(self.plain(text).re_search(regex), text, ibis.null("string"))
 
     def moment_parts(self, text: Value, pattern: MomentPattern) -> dict[str, Value]:
         """Year … second of a date written as text, whole numbers; 0 where it lacks them."""
         parts: dict[str, Value] = dict.fromkeys(MOMENT_PARTS, ibis.literal(0, "int64"))
         for name, group in pattern.groups.items():
-            digits = self._plain(text).re_extract(pattern.regex, group)
+            digits = self.plain(text).re_extract(pattern.regex, group)
             parts[name] = digits.nullif("").fill_null("0").cast("int64")
         return parts
 
@@ -245,14 +249,10 @@ class IbisOps:
         right = self._search(number, edges, middle + 1, high)
         return ibis.ifelse(number < edges[middle], left, right)
 
-    def _plain(self, text: Value) -> Value:
-        """The same text without the collation of its column."""
-        return _postgres_json(text).str if self._collated else text
-
     def _number_text(self, value: Value) -> Value:
         """Text that our grammar takes for a number; null otherwise."""
         none = ibis.null("string")
-        fits = ibis.ifelse(self._plain(value).re_search(NUMBER), value, none)
+        fits = ibis.ifelse(self.plain(value).re_search(NUMBER), value, none)
         if self._try_cast:
             # A regular expression costs more than the cast itself, and DuckDB's cast differs
             # from our grammar only on text with an exponent, an underscore or a plus sign.
