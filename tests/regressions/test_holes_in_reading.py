@@ -325,3 +325,90 @@ def test_a_connection_that_lacks_characters_is_refused_before_any_row(postgres_e
         postgres_engine.raw_sql("SET client_encoding = 'UTF8'").close()
     assert refusal is not None
     assert "holds text in UTF8 and sends it in LATIN1" in refusal[1]
+
+
+UNTYPED = {
+    "table": lambda engine: engine.table("untyped"),
+    "view": lambda engine: engine.table("computed"),
+    "query": lambda engine: engine.sql("SELECT coalesce(x, '?') AS x FROM untyped"),
+    "query on a table": lambda engine: engine.table("typed").sql("SELECT x || '' AS x FROM typed"),
+}
+
+
+@pytest.mark.parametrize("way", UNTYPED)
+@pytest.mark.parametrize("first", ["a", 1, 1.5])
+def test_the_first_row_of_sqlite_decides_no_type(way, first):
+    # Ibis takes the type of a column that declares none from the first row: after a 1, no "a"
+    # was read any more.
+    engine = ibis.sqlite.connect()
+    with engine.begin() as cursor:
+        cursor.execute("CREATE TABLE untyped (x)")
+        cursor.execute("CREATE TABLE typed (x TEXT)")
+        cursor.execute("CREATE VIEW computed AS SELECT coalesce(x, '?') AS x FROM untyped")
+        cursor.executemany("INSERT INTO untyped VALUES (?)", [(first,), ("a",), ("a",)])
+        cursor.execute("INSERT INTO typed VALUES ('a')")
+    refusal = read(UNTYPED[way](engine), NAMED, shapes=True).refusal
+    assert refusal is not None
+    assert refusal[0] == "SourceError"
+    assert "SQLite knows no type" in refusal[1]
+
+
+def test_columns_of_sqlite_that_nobody_selects_need_no_type():
+    engine = ibis.sqlite.connect()
+    with engine.begin() as cursor:
+        cursor.execute("CREATE TABLE mixed (x TEXT, y)")
+        cursor.execute("INSERT INTO mixed VALUES ('a', 1)")
+    table = engine.table("mixed")
+    assert read(table.filter(table.x != "b").select("x"), NAMED, shapes=True).rows == 1
+    for asked in (
+        table,
+        table.select(x="y"),
+        table.filter(table.y > 0),
+        table[["y"]].mutate(x="y"),
+    ):
+        assert "no type of these columns: y" in read(asked, NAMED, shapes=True).refusal[1]
+
+
+FILES = {
+    "read_csv": lambda engine, path: engine.read_csv(path),
+    "view": lambda engine, path: _view(engine, f"SELECT * FROM '{path}'"),
+    "function": lambda engine, path: _view(engine, f"SELECT x FROM read_csv_auto('{path}')"),
+}
+
+
+def _view(engine, sql):
+    engine.con.execute(f"CREATE VIEW files AS {sql}")
+    return engine.table("files")
+
+
+@pytest.mark.parametrize("way", FILES)
+def test_no_view_of_a_file_without_types_is_read(tmp_path, way):
+    # One word in the file made text of a column of numbers, so that 1.0 was another label.
+    path = tmp_path / "t.csv"
+    for last in ("1.0", "word"):
+        path.write_text(f"x\n1.0\n1.0\n{last}\n")
+        refusal = read(FILES[way](ibis.duckdb.connect(), path), NAMED, shapes=True).refusal
+        assert refusal is not None
+        assert "infers from the rows" in refusal[1]
+
+
+@pytest.mark.parametrize("kind", [Kind.UNKNOWN, Kind.INTEGER, Kind.DATE])
+def test_a_collation_that_postgresql_does_not_search_stops_nothing(postgres_engine, kind):
+    # Empty cells were read, and the first text stopped the release.
+    with postgres_engine.begin() as cursor:
+        cursor.execute(
+            "CREATE COLLATION IF NOT EXISTS odd "
+            "(provider = icu, locale = 'und-u-ks-level2', deterministic = false)"
+        )
+        cursor.execute("DROP TABLE IF EXISTS collated")
+        cursor.execute("CREATE TABLE collated (n INTEGER, x text COLLATE odd)")
+        cursor.execute(
+            """INSERT INTO collated VALUES (1, NULL), (2, '5'), (2, '2020-01-02'), (2, 'a"\\b')"""
+        )
+    table = postgres_engine.table("collated")
+    schema = Schema((Column(name="x", kind=kind),))
+    parts = [read(table.filter(table.n == n).select("x"), schema, shapes=True) for n in (1, 2)]
+    whole = read(table.select("x"), schema, shapes=True)
+    check_sum(whole, *parts)
+    assert whole.refusal is None
+    assert len(whole.codes) == 4 if kind is Kind.UNKNOWN else 3

@@ -87,7 +87,8 @@ class IbisOps:
 
     `position` may be replaced by something faster than CASE, and `try_cast` says that the
     engine can cast text without raising; both only where the engine is known to be DuckDB.
-    `loose_types` says that a column may hold values of other types than its own, as in SQLite.
+    `loose_types` says that a column may hold values of other types than its own, as in SQLite, and
+    `collated` that one may have a collation under which PostgreSQL searches no text.
     """
 
     def __init__(
@@ -96,10 +97,12 @@ class IbisOps:
         *,
         try_cast: bool = False,
         loose_types: bool = False,
+        collated: bool = False,
     ) -> None:
         self._position = position
         self._try_cast = try_cast
         self._loose_types = loose_types
+        self._collated = collated
 
     def stored(self, value: Value, storage: Storage) -> Value:
         """The value, unknown where an engine with loose types stores something else."""
@@ -180,15 +183,19 @@ class IbisOps:
         }
         return seconds_since_1970(parts, self).cast("float64")
 
+    def plain(self, text: Value) -> Value:
+        """The same text without the collation of its column."""
+        return _postgres_json(text).str if self._collated else text
+
     def matching(self, text: Value, regex: str) -> Value:
         """The text where the regular expression finds something in it; unknown elsewhere."""
-        return ibis.ifelse(text.re_search(regex), text, ibis.null("string"))
+        return ibis.ifelse(self.plain(text).re_search(regex), text, ibis.null("string"))
 
     def moment_parts(self, text: Value, pattern: MomentPattern) -> dict[str, Value]:
         """Year … second of a date written as text, whole numbers; 0 where it lacks them."""
         parts: dict[str, Value] = dict.fromkeys(MOMENT_PARTS, ibis.literal(0, "int64"))
         for name, group in pattern.groups.items():
-            digits = text.re_extract(pattern.regex, group)
+            digits = self.plain(text).re_extract(pattern.regex, group)
             parts[name] = digits.nullif("").fill_null("0").cast("int64")
         return parts
 
@@ -245,7 +252,7 @@ class IbisOps:
     def _number_text(self, value: Value) -> Value:
         """Text that our grammar takes for a number; null otherwise."""
         none = ibis.null("string")
-        fits = ibis.ifelse(value.re_search(NUMBER), value, none)
+        fits = ibis.ifelse(self.plain(value).re_search(NUMBER), value, none)
         if self._try_cast:
             # A regular expression costs more than the cast itself, and DuckDB's cast differs
             # from our grammar only on text with an exponent, an underscore or a plus sign.

@@ -13,6 +13,8 @@ from understudy.encode.ops import Storage, Value
 
 _EXACT, _EXACT_SINGLE = 2.0**53, 2.0**24
 """From these on, numbers of double and of single precision do not tell persons apart."""
+_DIGITS = 15
+"""Of no more digits, no two decimals are the same double."""
 _PRIME = 2**31 - 1
 """Products of two numbers below it fit 63 bits on every engine."""
 
@@ -82,7 +84,10 @@ def identity(value: Value, column: Column, ops: IbisOps) -> Value:
         return ibis.coalesce(_where_whole(value).cast("string"), text) if loose else text
     stripped = ops.identifier(value, storage).strip().nullif("")
     if storage is Storage.TEXT and column.kind is Kind.INTEGER:
-        return ibis.coalesce(ops.whole_text(ops.number(value, storage)), stripped)
+        # With an exponent, say: so short that a double tells it from all others.
+        short = ibis.ifelse(stripped.length() <= _DIGITS, value, ibis.null("string"))
+        number = ops.whole_text(ops.number(short, storage))
+        return ibis.coalesce(_whole_digits(ops.plain(stripped)), number, stripped)
     return stripped
 
 
@@ -102,6 +107,14 @@ def _decimal_text(value: Value) -> Value:
     """The text of a decimal, with all its digits and without zeros at its end."""
     text = value.cast("string")
     return ibis.ifelse(text.contains("."), text.re_replace(r"\.?0+$", ""), text)
+
+
+def _whole_digits(text: Value) -> Value:
+    """The digits of a whole number, written in one way however many there are; else unknown."""
+    whole = text.re_search(r"^[+-]?[0-9]+([.]0*)?$")
+    digits = text.re_replace(r"[.]0*$", "").re_replace(r"^[+]", "").re_replace(r"^(-?)0+", r"\1")
+    one = ibis.ifelse(digits.isin(["", "-"]), "0", digits)
+    return ibis.ifelse(whole, one, ibis.null("string"))
 
 
 def _key() -> int:

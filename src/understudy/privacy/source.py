@@ -18,6 +18,7 @@ from understudy.encode.arrow_ops import plain_type, readable
 from understudy.encode.ibis_ops import IbisOps, exact_position
 from understudy.encode.ops import Value
 from understudy.errors import SourceError
+from understudy.privacy.catalogue import check_catalogue, has_odd_collations
 from understudy.privacy.engine import (
     EmbeddedEngine,
     OpenedRows,
@@ -56,10 +57,13 @@ def open_rows(
             msg = "The Ibis table belongs to no engine; take it from a connection, as con.table(…)."
             raise SourceError(msg) from None
         engine = backend.name
-        if engine == "postgres":
-            _check_encodings(backend.con.info)
+        check_catalogue(data.op(), backend)
         # SQLite holds values of any type in any column.
-        ops = IbisOps(exact_position(engine), loose_types=engine == "sqlite")
+        ops = IbisOps(
+            exact_position(engine),
+            loose_types=engine == "sqlite",
+            collated=engine == "postgres" and has_odd_collations(backend.con),
+        )
         columns = dict(zip(names, names, strict=True))
         return OpenedRows(data, columns, ops, reading={"source": str(engine)})
     if _is_a(data, "pandas", "DataFrame"):
@@ -83,17 +87,6 @@ def open_rows(
         "a pandas or polars frame, an Arrow table, or an Ibis table."
     )
     raise SourceError(msg)
-
-
-def _check_encodings(connection: Any) -> None:  # noqa: ANN401 - psycopg's, which is not loaded here
-    """Refuse PostgreSQL databases and connections in which a single text can stop an answer."""
-    server, client = map(connection.parameter_status, ("server_encoding", "client_encoding"))
-    if server not in {"UTF8", "LATIN1"} or client not in {"UTF8", server}:
-        msg = (
-            f"The PostgreSQL database holds text in {server} and sends it in {client}, where not "
-            "every character is known. Use a database and a connection in UTF8."
-        )
-        raise SourceError(msg)
 
 
 def _is_a(data: object, library: str, kind: str) -> bool:
