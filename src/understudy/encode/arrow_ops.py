@@ -175,7 +175,9 @@ def plain_type(kind: pa.DataType) -> pa.DataType:
     if isinstance(kind, pa.BaseExtensionType):
         return plain_type(kind.storage_type)
     if pa.types.is_dictionary(kind) or pa.types.is_run_end_encoded(kind):
-        return plain_type(kind.value_type)
+        # Text of which each value was held once can be too long for 32 bits when written out.
+        plain = plain_type(kind.value_type)
+        return {pa.string(): pa.large_string(), pa.binary(): pa.large_binary()}.get(plain, plain)
     if pa.types.is_timestamp(kind):
         return pa.timestamp("us", kind.tz)
     for unusual, plain in _UNUSUAL:
@@ -192,9 +194,11 @@ def plain_array(array: pa.Array) -> pa.Array:
     if isinstance(array.type, pa.BaseExtensionType):
         return plain_array(array.storage)
     if pa.types.is_dictionary(array.type):
-        return plain_array(array.dictionary).take(array.indices)
+        return plain_array(array.dictionary).cast(plain_type(array.type)).take(array.indices)
     if pa.types.is_run_end_encoded(array.type):
-        return plain_array(pc.run_end_decode(array))
+        rows = np.arange(array.offset, array.offset + len(array))
+        places = np.searchsorted(np.asarray(array.run_ends), rows, side="right")
+        return plain_array(array.values).cast(plain_type(array.type)).take(pa.array(places))
     if pa.types.is_date(array.type) or pa.types.is_timestamp(array.type):
         return _within_calendar(array)
     kind = plain_type(array.type)

@@ -23,6 +23,7 @@ _SETTINGS = (
     "SET autoload_known_extensions = false",
     "SET enable_progress_bar = false",
     "SET TimeZone = 'UTC'",
+    "SET arrow_large_buffer_size = true",  # or texts of 2 GiB stop a batch
 )
 
 

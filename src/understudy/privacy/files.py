@@ -214,7 +214,8 @@ def _parquet_batches(
 ) -> pa.RecordBatchReader:
     """All rows, in plain types, with null in place of text that is not UTF-8.
 
-    Text stays a dictionary, as it is stored: then each value is looked at once.
+    Text stays a dictionary, as it is stored: then each value is looked at once. Where a dictionary
+    could be too long for its 32 bits, the same text is read as it stands.
     """
     kinds = [DICTIONARY if is_text(kind) else kind for kind in schema.types]
     encoded = pa.schema(list(zip(schema.names, kinds, strict=True)))
@@ -222,7 +223,9 @@ def _parquet_batches(
 
     def batches() -> Iterator[pa.RecordBatch]:
         for path in files:
-            with pq.ParquetFile(path, read_dictionary=texts) as file:
+            metadata = pq.read_metadata(path)
+            short = _short(metadata, texts)
+            with pq.ParquetFile(path, metadata=metadata, read_dictionary=short) as file:
                 for batch in file.iter_batches(_ROWS_PER_BATCH, columns=list(names)):
                     columns = [
                         readable_dictionary(batch.column(name))
@@ -233,3 +236,21 @@ def _parquet_batches(
                     yield pa.record_batch(columns, schema=encoded)
 
     return pa.RecordBatchReader.from_batches(encoded, batches())
+
+
+_WHOLE_TEXTS = {"PLAIN", "PLAIN_DICTIONARY", "RLE_DICTIONARY", "RLE", "BIT_PACKED"}
+"""Encodings of text in which each value is stored whole, at least once."""
+_SHORT = 2**30
+
+
+def _short(metadata: pq.FileMetaData, names: Collection[str]) -> list[str]:
+    """The columns whose different texts together are surely shorter than 2 GiB."""
+    groups = [metadata.row_group(place) for place in range(metadata.num_row_groups)]
+    short = []
+    for place in range(metadata.num_columns):
+        name = metadata.schema.column(place).path
+        chunks = [group.column(place) for group in groups if name in names]
+        whole = all(_WHOLE_TEXTS.issuperset(chunk.encodings) for chunk in chunks)
+        if name in names and whole and sum(c.total_uncompressed_size for c in chunks) < _SHORT:
+            short.append(name)
+    return short

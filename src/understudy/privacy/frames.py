@@ -26,6 +26,7 @@ _LARGEST = 1e299
 """The grammar of numbers ends here; larger ones are clamped, smaller ones are zero."""
 _FIRST = np.datetime64("0001-01-01T00:00:00", "s")
 _LAST = np.datetime64("9999-12-31T23:59:59", "s")
+_TICKS = {"ms": 10**3, "us": 10**6, "ns": 10**9}
 Texts = list[str | None]
 
 
@@ -232,7 +233,16 @@ def _instant(cell: Any) -> str | None:  # noqa: ANN401 - a datetime of any libra
     """A moment with all its digits, in UTC where the cell has a time zone."""
     if getattr(cell, "tzinfo", None) is not None:
         cell = cell.astimezone(dt.UTC)
-    return None if str(cell) == "NaT" else str(cell)
+    if str(cell) == "NaT":
+        return None
+    if not isinstance(cell, np.datetime64):
+        return str(cell)
+    # As pandas writes it, for other cells decide whether it comes as a moment of pandas.
+    coarse = np.datetime_data(cell.dtype)[0] in {"Y", "M", "W", "D", "h", "m"}
+    whole, _, digits = str(cell.astype("datetime64[s]") if coarse else cell).partition(".")
+    digits = digits.rstrip("0")
+    fraction = f".{digits:0<{6 if len(digits) <= 6 else 9}}" if digits else ""  # noqa: PLR2004
+    return whole.replace("T", " ") + fraction
 
 
 def _seconds(cell: Any) -> np.datetime64:  # noqa: ANN401 - a datetime of any library
@@ -243,8 +253,13 @@ def _seconds(cell: Any) -> np.datetime64:  # noqa: ANN401 - a datetime of any li
         except OverflowError:  # beyond the calendar by less than a day
             cell = cell.replace(tzinfo=None)
             return _FIRST if cell.year == dt.MINYEAR else _LAST
-    moment: np.datetime64 = np.datetime64(getattr(cell, "asm8", cell)).astype("datetime64[s]")
-    return moment
+    moment: np.datetime64 = np.datetime64(getattr(cell, "asm8", cell))
+    unit, step = np.datetime_data(moment.dtype)
+    if np.isnat(moment) or unit not in _TICKS:
+        whole: np.datetime64 = moment.astype("datetime64[s]")
+        return whole
+    # In whole numbers, for NumPy's own conversion turns the first second of a unit into its last.
+    return np.datetime64(int(moment.astype(np.int64)) * step // _TICKS[unit], "s")
 
 
 def _duration(cell: Any) -> str | None:  # noqa: ANN401 - a duration of any library

@@ -175,3 +175,23 @@ def test_texts_of_a_kind_of_their_own_are_plain_texts():
             raise ValueError(self)
 
     assert texts(column_of([Text("a"), b"b"])) == ["a", "b'b'"]
+
+
+@pytest.mark.parametrize("exact", [False, True], ids=["a value", "an id"])
+@pytest.mark.parametrize(
+    "cells",
+    [
+        [pd.Timestamp.min],
+        [pd.Timestamp.min, pd.Timestamp.max, pd.NaT],
+        [pd.Timestamp("1969-12-31 23:59:59.999999999"), pd.NaT],
+        [np.datetime64("2020-01-01"), np.datetime64("NaT")],
+        [np.datetime64("2020-01-01"), pd.Timestamp("2020-01-01")],
+        [np.datetime64("2020-01-01T00:00:00.5"), pd.Timestamp("2020-01-01 00:00:00.5")],
+        [np.datetime64("2020-01-01T00:00:00.000000001")],
+    ],
+)
+def test_a_stray_text_does_not_change_moments(cells, exact):
+    writer = CellWriter(exact=exact)
+    alone = writer.texts(pd.Series(cells)).to_pylist()
+    *beside, _ = writer.texts(pd.Series([*cells, "unknown"])).to_pylist()
+    assert beside == alone

@@ -13,7 +13,10 @@ import pyarrow.parquet as pq
 import pytest
 
 from understudy.column import Column, Kind, Role
+from understudy.encode.arrow_ops import plain_array, plain_type
 from understudy.errors import SchemaError, SourceError
+from understudy.privacy import files
+from understudy.privacy.engine import EmbeddedEngine
 from understudy.privacy.table import PrivateTable
 from understudy.schema import Schema
 
@@ -361,3 +364,53 @@ def test_rows_after_carriage_returns_choose_no_message(write):
             letters(write(b"x,y\r" + rows))
         messages.add(str(refused.value))
     assert len(messages) == 1
+
+
+# --- text that 32 bits cannot count ---------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    "column",
+    [
+        pa.array(["a", "c", None, "a"]).dictionary_encode(),
+        pa.RunEndEncodedArray.from_arrays([1, 2, 3, 5], ["a", "c", None, "a"]).slice(0, 4),
+    ],
+    ids=["dictionary", "runs"],
+)
+def test_text_that_is_held_once_is_written_out_with_64_bits(column):
+    """Written out, a few texts can take more than 2 GiB, and one row more would stop reading."""
+    assert plain_type(column.type) == plain_array(column).type == pa.large_string()
+    assert plain_array(column.slice(1)).to_pylist() == ["c", None, "a"]
+    assert letters(pa.table({"x": column, "y": column}))[0] == [2, 0, 1, 1]
+
+
+def test_text_leaves_the_engine_with_64_bits():
+    engine = EmbeddedEngine()
+    engine.attach(pa.table({"x": ["a"]}))
+    (batch,) = engine.batches(engine.rows(), 10)
+    assert batch.schema.field("x").type == pa.large_string()
+
+
+@pytest.mark.parametrize("encoding", ["PLAIN", "DELTA_LENGTH_BYTE_ARRAY", "DELTA_BYTE_ARRAY", None])
+def test_parquet_text_too_long_for_a_dictionary_is_read_without(encoding, tmp_path, monkeypatch):
+    path = tmp_path / "t.parquet"
+    how = {} if encoding is None else {"column_encoding": dict.fromkeys("xy", encoding)}
+    pq.write_table(TABLE, path, use_dictionary=encoding is None, row_group_size=3, **how)
+    short = files._short(pq.read_metadata(path), ["y"])
+    assert short == ([] if encoding and encoding.startswith("DELTA") else ["y"])
+    assert letters(path) == EXPECTED
+    monkeypatch.setattr(files, "_SHORT", 1)
+    assert not files._short(pq.read_metadata(path), ["x", "y"])
+    assert letters(path) == EXPECTED
+
+
+@pytest.mark.slow
+def test_more_than_2_gib_of_text_is_read(tmp_path):
+    text, rows = "x" * 4_000_000, 545
+    column = pa.DictionaryArray.from_arrays([0] * rows, [text])
+    table = pa.table({"x": column, "y": pa.array(["a"] * rows)})
+    path = tmp_path / "t.parquet"
+    pq.write_table(table, path, compression="zstd")
+    assert letters(table) == letters(path) == ([0, 0, rows, 0], [rows, 0, 0, 0])
+    unknown = Schema(tuple(Column(name=name, kind=Kind.UNKNOWN) for name in "xy"))
+    assert PrivateTable(path, unknown, shapes=True).count([()])[0] == rows
