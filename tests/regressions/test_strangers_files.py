@@ -113,6 +113,26 @@ def test_a_reading_that_is_no_object_fails_without_a_traceback(release, reading)
     assert "FAILED" in result.output
 
 
+@pytest.mark.parametrize("name", ["schema", "storage", "reading", "unit"])
+def test_a_certificate_states_all_public_inputs(release, name):
+    forge(release, lambda content: content["public"].pop(name))
+    assert "the public inputs are all stated" in failed(release)
+
+
+@pytest.mark.parametrize(
+    "odd",
+    [{"multiline": 0}, {"multiline": None}, {"delimiter": 1}, {"balanced": True}, {"source": "x"}],
+)
+def test_a_condition_of_the_promise_does_not_vanish_with_its_fact(tmp_path, odd):
+    (tmp_path / "rows.csv").write_text("age,sex\n" + "1,true\n" * 20)
+    with Ledger.open(tmp_path / "rows.csv", SCHEMA, BUDGET, multiline=True) as ledger:
+        ledger.measure([("age",)], rho=ledger.rest() / 4)
+        publish(tmp_path / "release", {}, ledger.close())
+    assert not failed(tmp_path / "release")
+    forge(tmp_path / "release", lambda content: content["public"]["reading"]["value"].update(odd))
+    assert failed(tmp_path / "release") == ["how the table was read is known"]
+
+
 def test_a_condition_cannot_be_taken_for_a_smaller_promise(release):
     spoof = "any values: epsilon at most 0.001. Records with age = 1"
 
@@ -178,6 +198,39 @@ def test_facts_that_were_read_off_the_rows_cannot_hide(release):
         ),
     )
     assert not failed(release)
+
+
+@pytest.mark.parametrize(
+    "spelled",
+    [
+        '[columns.age]\nsource="data"\n',
+        "[columns.age]\nsource = 'data'\n",
+        '[columns.age]\nsource = "data" # declared\n',
+        '[columns.age]\r\nsource = "data"\r\n',
+        '[columns.age]\nsource = "d\\u0061ta"\n',
+        '[columns.age]\n"source" = "data"\n',
+        '[columns.age]\n    source = "data" #,\n',
+        '[columns.age]\n    "source" = "data" #",\n',
+        '[columns]\nage.source = "data"\n',
+        'columns.age = {source = "data"}\n',
+        'columns = {age = {source = "data"}}\n',
+        '[rows]\nbound = 9\nsource ="data"\n',
+        {"columns": {"age": {"source": "data"}}},
+    ],
+)
+def test_no_spelling_hides_facts_that_were_read_off_the_rows(release, spelled):
+    forge(release, lambda content: content["public"]["schema"].update(value=spelled))
+    assert failed(release) == ["facts read off the table count as a reveal"]
+
+
+def test_a_release_whose_model_has_facts_read_off_the_rows_is_not_loaded(tmp_path):
+    folder = us.synthesize(TABLE, schema=SCHEMA, epsilon=1.0).save(tmp_path / "release")
+    us.load(folder)
+    content = json.loads((folder / "model.json").read_bytes())
+    content["schema"] = content["schema"].replace('"declared"', '"data"', 1)
+    replaced(folder, "model.json", json.dumps(content).encode())
+    with pytest.raises(BadInput, match="holds no release"):
+        us.load(folder)
 
 
 def test_an_id_cannot_be_taken_for_a_smaller_unit():
