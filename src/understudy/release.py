@@ -27,7 +27,7 @@ from understudy.model.labelled import LabelledModel
 from understudy.model.merged import MergedModel
 from understudy.model.product import ProductModel
 from understudy.privacy.certificate import Certificate
-from understudy.privacy.facts import spelled_out
+from understudy.privacy.facts import revealed, spelled_out
 from understudy.privacy.folder import CERTIFICATE, Content, publish, read_certificate, verify
 from understudy.privacy.spelling import DEFECTS, spelled_for_people
 from understudy.schema import Schema
@@ -271,7 +271,8 @@ def load(folder: str | Path, *, max_bytes: int | None = None) -> Release:
         honest = content["format"] == _FORMAT and (content["kind"] == RowsAlone.kind) == alone
         if not honest or model.domain != Encoding(schema).domain:
             raise ValueError(MODEL)
-        if alone and not certificate.not_private:  # such rows are made of real ones
+        # Such rows are made of real ones, or such facts were.
+        if (alone or revealed(schema)) and not certificate.not_private:
             raise ValueError(COLUMNS)
         independences = demanded.read(certificate.public)
         if not alone and independences:

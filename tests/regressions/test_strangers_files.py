@@ -5,8 +5,10 @@ import json
 import os
 import shutil
 import time
+import tracemalloc
 from fractions import Fraction
 from hashlib import sha256
+from itertools import pairwise
 
 import numpy as np
 import pyarrow as pa
@@ -17,8 +19,14 @@ import understudy as us
 from understudy.cli import app
 from understudy.column import Column, Kind, Role
 from understudy.dag import read_dag
+from understudy.domain import Domain
 from understudy.errors import BadInput, CheckFailed, ReleaseTooLarge
-from understudy.model.labels import ClassLabels
+from understudy.model import labelled
+from understudy.model.balance import balanced
+from understudy.model.graphical import GraphicalModel
+from understudy.model.kernel_scorer import KernelScorer
+from understudy.model.labelled import LabelledModel
+from understudy.model.labels import ClassLabels, NumberLabels
 from understudy.model.shuffled import ShuffledColumns
 from understudy.privacy.budget import Budget
 from understudy.privacy.certificate import certificate_from_json
@@ -105,6 +113,26 @@ def test_a_reading_that_is_no_object_fails_without_a_traceback(release, reading)
     assert "FAILED" in result.output
 
 
+@pytest.mark.parametrize("name", ["schema", "storage", "reading", "unit"])
+def test_a_certificate_states_all_public_inputs(release, name):
+    forge(release, lambda content: content["public"].pop(name))
+    assert "the public inputs are all stated" in failed(release)
+
+
+@pytest.mark.parametrize(
+    "odd",
+    [{"multiline": 0}, {"multiline": None}, {"delimiter": 1}, {"balanced": True}, {"source": "x"}],
+)
+def test_a_condition_of_the_promise_does_not_vanish_with_its_fact(tmp_path, odd):
+    (tmp_path / "rows.csv").write_text("age,sex\n" + "1,true\n" * 20)
+    with Ledger.open(tmp_path / "rows.csv", SCHEMA, BUDGET, multiline=True) as ledger:
+        ledger.measure([("age",)], rho=ledger.rest() / 4)
+        publish(tmp_path / "release", {}, ledger.close())
+    assert not failed(tmp_path / "release")
+    forge(tmp_path / "release", lambda content: content["public"]["reading"]["value"].update(odd))
+    assert failed(tmp_path / "release") == ["how the table was read is known"]
+
+
 def test_a_condition_cannot_be_taken_for_a_smaller_promise(release):
     spoof = "any values: epsilon at most 0.001. Records with age = 1"
 
@@ -170,6 +198,39 @@ def test_facts_that_were_read_off_the_rows_cannot_hide(release):
         ),
     )
     assert not failed(release)
+
+
+@pytest.mark.parametrize(
+    "spelled",
+    [
+        '[columns.age]\nsource="data"\n',
+        "[columns.age]\nsource = 'data'\n",
+        '[columns.age]\nsource = "data" # declared\n',
+        '[columns.age]\r\nsource = "data"\r\n',
+        '[columns.age]\nsource = "d\\u0061ta"\n',
+        '[columns.age]\n"source" = "data"\n',
+        '[columns.age]\n    source = "data" #,\n',
+        '[columns.age]\n    "source" = "data" #",\n',
+        '[columns]\nage.source = "data"\n',
+        'columns.age = {source = "data"}\n',
+        'columns = {age = {source = "data"}}\n',
+        '[rows]\nbound = 9\nsource ="data"\n',
+        {"columns": {"age": {"source": "data"}}},
+    ],
+)
+def test_no_spelling_hides_facts_that_were_read_off_the_rows(release, spelled):
+    forge(release, lambda content: content["public"]["schema"].update(value=spelled))
+    assert failed(release) == ["facts read off the table count as a reveal"]
+
+
+def test_a_release_whose_model_has_facts_read_off_the_rows_is_not_loaded(tmp_path):
+    folder = us.synthesize(TABLE, schema=SCHEMA, epsilon=1.0).save(tmp_path / "release")
+    us.load(folder)
+    content = json.loads((folder / "model.json").read_bytes())
+    content["schema"] = content["schema"].replace('"declared"', '"data"', 1)
+    replaced(folder, "model.json", json.dumps(content).encode())
+    with pytest.raises(BadInput, match="holds no release"):
+        us.load(folder)
 
 
 def test_an_id_cannot_be_taken_for_a_smaller_unit():
@@ -383,6 +444,110 @@ def test_labels_of_more_codes_than_are_listed_are_refused_at_once():
     with pytest.raises(BadInput, match="fit each other"):
         ClassLabels.from_json(content, {"age": 2}, 2**40)
     assert time.process_time() - began < MOST_SECONDS / 10
+
+
+def pairs_of(columns, factors=1):
+    """A model in which all pairs of some columns of two codes are tied."""
+    names = [f"c{place}" for place in range(columns)]
+    pairs = [[a, b] for a in names for b in names if a < b]
+    return {
+        "domain": [[name, 2] for name in names],
+        "total": 10.0,
+        "factors": [{"clique": pair, "log": [0, 0, 0, 0]} for pair in pairs * factors],
+        "rounded": True,
+        "measurements": [],
+    }
+
+
+def test_small_factors_of_one_large_clique_do_not_stand_for_minutes():
+    """Each of the 325 is added to 2^26 cells, before a single row is drawn."""
+    GraphicalModel.from_json(pairs_of(18))
+    with pytest.raises(BadInput, match="so many factors"):
+        GraphicalModel.from_json(pairs_of(26))
+
+
+def test_many_factors_and_cliques_do_not_stand_for_minutes():
+    """Each factor is looked for in all cliques."""
+    names = [f"c{place}" for place in range(2000)]
+    pairs = [[a, b] for a, b in pairwise(names)]
+    content = {**pairs_of(0), "domain": [[name, 2] for name in names]}
+    chain = [{"clique": pair, "log": [0, 0, 0, 0]} for pair in pairs]
+    GraphicalModel.from_json({**content, "factors": chain})
+    began = time.process_time()
+    with pytest.raises(BadInput, match="so many factors"):
+        GraphicalModel.from_json({**content, "factors": chain * 5})
+    assert time.process_time() - began < MOST_SECONDS
+
+
+def class_labels(classes, told, *, balanced=True, width=None):
+    """A model of labels in a file, for a column of so many codes."""
+    outputs = 1 if told == 1 else told
+    layers = [[[0.0] * outputs] * 2]
+    if width is not None:
+        layers = [[[0.0] * width] * 2, [[0.0] * outputs] * (width + 1)]
+    return {
+        "scorer": {"inputs": {"age": [[0.0], [1.0]]}, "layers": layers},
+        "codes": [*range(classes)],
+        "shares": [1.0] * classes,
+        "shift": [0.0] * told,
+        "moved": None,
+        "told": told,
+        "factor": 1.0,
+        "hard": False,
+        "balanced": balanced,
+    }
+
+
+def test_a_few_classes_do_not_stand_for_gigabytes_of_chances():
+    ClassLabels.from_json(class_labels(300, 299), {"age": 2}, 300)
+    for classes, told in ((30_000, 30_000), (300, 1)):
+        with pytest.raises(BadInput, match="in time"):
+            ClassLabels.from_json(class_labels(classes, told), {"age": 2}, classes)
+    numbers = class_labels(300, 1) | {"spread": 1.0, "steps": []}
+    with pytest.raises(BadInput, match="in time"):
+        NumberLabels.from_json(numbers, {"age": 2}, 300)
+
+
+def test_balanced_labels_take_no_square_of_the_classes():
+    classes, rng = 4000, np.random.default_rng(0)
+    tracemalloc.start()
+    balanced([np.zeros(3, np.uint8)], [1], np.full((3, classes), 1 / classes), rng)
+    most = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert most < 2**25 < 8 * classes**2
+
+
+def test_labels_of_many_rows_are_drawn_in_parts(monkeypatch):
+    """At once, a layer of many numbers takes memory for rows times numbers."""
+    monkeypatch.setattr(labelled, "_NUMBERS_AT_ONCE", 2**20)
+    labels = ClassLabels.from_json(class_labels(2, 2, width=4000), {"age": 2}, 2)
+    columns = GraphicalModel(Domain.of({"age": 2}), 10.0)
+    model = LabelledModel(Domain.of({"age": 2, "sex": 2}), columns, "sex", labels)
+    tracemalloc.start()
+    drawn = model.sample(3000, np.random.default_rng(0))
+    most = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert {*map(len, drawn.values())} == {3000}
+    assert most < 2**25 < 8 * 3000 * 4000
+    assert len(model.sample(0, np.random.default_rng(0))["sex"]) == 0
+
+
+def test_many_points_of_kernels_are_refused():
+    content = {
+        "inputs": {"age": [[0.0], [1.0]]},
+        "points": [[0.0]] * 1000,
+        "weights": [[0.0]] * 1000,
+        "centre": [0.5],
+        "profile": [1.0, 0.5],
+        "step": 1.0,
+        "chances": False,
+    }
+    scorer = KernelScorer.from_json(content, {"age": 2})
+    rows = {"age": np.arange(20_000) % 2}
+    assert np.array_equal(scorer(rows), np.full((20_000, 1), 0.5))
+    many = {name: content[name] * 300 for name in ("points", "weights")}
+    with pytest.raises(BadInput, match="fit each other"):
+        KernelScorer.from_json(content | many, {"age": 2})
 
 
 def test_a_few_numbers_do_not_stand_for_gigabytes_of_shuffled_rows():

@@ -17,8 +17,11 @@ from numpy.typing import NDArray
 Numbers = NDArray[np.float64]
 Codes = NDArray[np.unsignedinteger]
 _BLOCKS, _LEAST_ROWS = 200, 20
-_MOST_CELLS, _MOST_TABLES = 400, 128
-"""Pairs of columns with more combinations are left out, and the largest of too many."""
+_MOST_CELLS, _MOST_TABLES, _MOST_SURPLUS = 400, 128, 2**24
+"""Pairs of columns with more combinations are left out, and the largest of too many.
+
+They are too many as well where all combinations, times the classes, would take far more memory.
+"""
 _FARTHEST = 1.0
 """Logits are moved by no more."""
 _LEAST_VARIANCE = 0.5
@@ -28,12 +31,13 @@ _STILL_POSSIBLE = 1e-300
 class _Kinds:
     """Which rows are alike: in the code of a column, or in those of a pair."""
 
-    def __init__(self, columns: Sequence[Codes], sizes: Sequence[int]) -> None:
+    def __init__(self, columns: Sequence[Codes], sizes: Sequence[int], classes: int) -> None:
         self._columns = columns
         places = range(len(columns))
         pairs = [p for p in combinations(places, 2) if sizes[p[0]] * sizes[p[1]] <= _MOST_CELLS]
         pairs.sort(key=lambda pair: sizes[pair[0]] * sizes[pair[1]])
-        self._pairs = pairs[: max(_MOST_TABLES - len(columns), 0)]
+        most = max(_MOST_TABLES - len(columns), 0)
+        self._pairs = pairs[: min(most, _MOST_SURPLUS // (_MOST_CELLS * classes))]
         self._sizes = sizes
         lengths = [*sizes, *(sizes[a] * sizes[b] for a, b in self._pairs)]
         self._starts = np.cumsum([0, *lengths[:-1]])
@@ -55,7 +59,7 @@ def balanced(
     if not columns:
         return by_chance(chances, rng)
     drawn = np.zeros(rows, np.intp)
-    kinds = _Kinds(columns, sizes)
+    kinds = _Kinds(columns, sizes, classes)
     surplus = np.zeros((kinds.number, classes))
     blocks = min(_BLOCKS, rows // _LEAST_ROWS + 1)
     for block in np.array_split(rng.permutation(rows), blocks):
@@ -64,7 +68,9 @@ def balanced(
         moves = np.maximum(_summed(alike, own * (1 - own), kinds.number), _LEAST_VARIANCE)
         excess = np.clip((surplus / moves)[alike].mean(axis=1), -_FARTHEST, _FARTHEST)
         drawn[block] = by_chance(own * np.exp(-excess) + _STILL_POSSIBLE * (own > 0), rng)
-        surplus += _summed(alike, np.eye(classes)[drawn[block]] - own, kinds.number)
+        off = -own
+        off[np.arange(len(block)), drawn[block]] += 1.0
+        surplus += _summed(alike, off, kinds.number)
     return drawn
 
 

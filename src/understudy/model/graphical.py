@@ -22,6 +22,8 @@ _MOST_CELLS = 2**27
 """A file that asks for more than a gigabyte is not read."""
 _MOST_COLUMNS, _MOST_WORK = 2**11, 2**23
 """Columns of a model in a file, and steps to find its tree: with more, that takes too long."""
+_MOST_PAIRS, _MOST_SUMS = 2**24, 2**32
+"""Factors times cliques of a model in a file, and cells that its factors are added to."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -115,7 +117,18 @@ class GraphicalModel:
             largest = max(model.tree.cliques, key=domain.size)
             within = [f.clique for f in model.factors if {*f.clique} <= {*largest}]
             raise ModelTooLarge(largest, within, 8 * model.tree.cells, 8 * _MOST_CELLS)
+        # Each factor is added to a whole clique: a few small ones can stand for minutes.
+        if len(model.factors) * len(model.tree.cliques) > _MOST_PAIRS or _sums(model) > _MOST_SUMS:
+            msg = "The model in the file has so many factors that drawing from it takes too long."
+            raise BadInput(msg)
         return model
+
+
+def _sums(model: GraphicalModel) -> int:
+    """Return how many cells the factors of a model are added to."""
+    tree = model.tree
+    homes = (tree.cliques[tree.home_of(factor.clique)] for factor in model.factors)
+    return sum(map(model.domain.size, homes))
 
 
 def gathered(tree: JunctionTree, factors: Iterable[Factor]) -> list[Table]:

@@ -44,6 +44,10 @@ class JunctionTree:
         )
 
     @cached_property
+    def _sets(self) -> tuple[frozenset[str], ...]:
+        return tuple(map(frozenset, self.cliques))
+
+    @cached_property
     def cells(self) -> int:
         """How many numbers one array for each clique takes."""
         return sum(self.domain.size(clique) for clique in self.cliques)
@@ -59,7 +63,7 @@ class JunctionTree:
     def home(self, clique: Clique) -> int | None:
         """The place of the smallest clique that holds all these columns, if one does."""
         wanted = set(clique)
-        places = [place for place, held in enumerate(self.cliques) if wanted <= set(held)]
+        places = [place for place, held in enumerate(self._sets) if wanted <= held]
         return min(places, key=lambda place: self.domain.size(self.cliques[place]), default=None)
 
     def home_of(self, clique: Clique) -> int:

@@ -12,7 +12,10 @@ from understudy.model.kernels import squared_distances
 
 Codes = Mapping[str, NDArray[np.unsignedinteger]]
 Numbers = NDArray[np.float64]
-_AT_ONCE = 2**14
+_AT_ONCE, _CELLS_AT_ONCE = 2**14, 2**24
+"""Rows that are scored at a time; fewer of them where their arrays would have more numbers."""
+_MOST_POINTS = 2**10
+"""Of a model in a file: four times as many as are ever learned."""
 _LEAST_CHANCE = 1e-3
 _FITTING = "A sum of kernels has numbers that do not fit each other."
 
@@ -40,14 +43,27 @@ class KernelScorer:
         return int(self.weights.shape[1])
 
     @property
+    def width(self) -> int:
+        """How many numbers it makes of a row at most; what points take is limited elsewhere."""
+        return self.outputs
+
+    @property
     def idle(self) -> bool:
         """Whether it says the same of all rows."""
         return not self.weights.any()
 
     def __call__(self, codes: Codes) -> Numbers:
         """What the model puts out for each row."""
-        rows = np.concatenate([table[codes[name]] for name, table in self.inputs.items()], axis=1)
-        parts = [self._said(rows[at : at + _AT_ONCE]) for at in range(0, len(rows), _AT_ONCE)]
+        rows = len(codes[next(iter(self.inputs))])
+        step = min(_AT_ONCE, max(1, _CELLS_AT_ONCE // max(1, *self.points.shape)))
+        parts = [
+            self._said(
+                np.concatenate(
+                    [t[codes[n][at : at + step]] for n, t in self.inputs.items()], axis=1
+                )
+            )
+            for at in range(0, rows, step)
+        ]
         said = np.concatenate([*parts, np.zeros((0, len(self.centre)))])
         return np.log(np.maximum(said, _LEAST_CHANCE)) if self.chances else said
 
@@ -84,6 +100,7 @@ class KernelScorer:
             and all(one.ndim == 2 and len(one) == sizes[n] for n, one in inputs.items())  # noqa: PLR2004
             and points.ndim == weights.ndim == 2  # noqa: PLR2004
             and weights.size > 0
+            and len(points) <= _MOST_POINTS
             and points.shape == (len(weights), sum(one.shape[1] for one in inputs.values()))
             and centre.shape == weights.shape[1:]
             and profile.ndim == 1

@@ -27,6 +27,8 @@ _FEATURES = {
 }
 _LABELS = {kind.kind: kind for kind in (ClassLabels, NumberLabels)}
 _SCORERS = (Scorer, KernelScorer)
+_NUMBERS_AT_ONCE = 2**26
+"""Labels of so many rows are drawn together that no array of them is larger."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -74,7 +76,12 @@ class LabelledModel:
     def sample(self, rows: int, rng: np.random.Generator) -> dict[str, NDArray[np.unsignedinteger]]:
         """Codes of that many rows."""
         drawn = self.features.sample(rows, rng)
-        labels = self.labels.draw(drawn, rng)
+        step = max(1, _NUMBERS_AT_ONCE // max(self.labels.told, self.labels.scorer.width))
+        parts = [
+            self.labels.draw({name: codes[at : at + step] for name, codes in drawn.items()}, rng)
+            for at in range(0, max(rows, 1), step)
+        ]
+        labels = np.concatenate(parts)
         drawn[self.target] = labels.astype(np.min_scalar_type(self.domain.sizes[self.target] - 1))
         return {name: drawn[name] for name in self.domain.names}
 

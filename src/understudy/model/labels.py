@@ -24,6 +24,8 @@ _CALIBRATED = 2**18
 """So many products of chances are averaged at each step of a calibration."""
 _SETTLED = 1e-9
 """Steps so small change nothing more."""
+_MOST_CLASSES, _MOST_UNTOLD, _MOST_SURPLUS = 2**12, 1, 2**23
+"""Of a model in a file: classes, codes that no model tells, and codes of inputs times classes."""
 _FAR = 30.0
 """Logits beyond this are as good as sure."""
 
@@ -41,6 +43,11 @@ class Scorer:
     def outputs(self) -> int:
         """How many numbers it puts out for a row."""
         return int(self.layers[-1].shape[1])
+
+    @property
+    def width(self) -> int:
+        """How many numbers it makes of a row at most."""
+        return max(int(layer.shape[1]) for layer in self.layers)
 
     @property
     def idle(self) -> bool:
@@ -192,6 +199,9 @@ class ClassLabels:
         factor = float(content["factor"])
         if not 1 <= told <= len(codes) or not (outputs == told or two) or not 0 < factor < np.inf:
             raise BadInput(_FITTING)
+        surplus = sum(map(len, scorer.inputs.values())) * told
+        if told > _MOST_CLASSES or len(codes) > told + _MOST_UNTOLD or surplus > _MOST_SURPLUS:
+            raise BadInput(_MANY)
         shift, moved = (
             None if content[name] is None else _matrix([content[name]], 1)[0]
             for name in ("shift", "moved")
@@ -271,11 +281,14 @@ class NumberLabels:
         fitting = 1 <= told <= len(codes) and steps.shape == (told - 1,) and 0 <= spread < np.inf
         if not fitting or np.isnan(steps).any() or (np.diff(steps) < 0).any():
             raise BadInput(_FITTING)
+        if len(codes) > told + _MOST_UNTOLD:
+            raise BadInput(_MANY)
         shares = checked_shares(content["shares"], (len(codes),))
         return cls(scorer, codes, shares, told, spread, steps)
 
 
 _FITTING = "A model of labels has numbers that do not fit each other."
+_MANY = "A model of labels in the file has more classes or codes than can be drawn in time."
 
 
 def _scorer(content: Mapping[str, Any], sizes: Mapping[str, int]) -> Scorer | KernelScorer:

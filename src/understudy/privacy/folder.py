@@ -39,7 +39,7 @@ from understudy.privacy.limits import (
     check_written,
 )
 from understudy.privacy.noise import OsRandom
-from understudy.privacy.promise import ANY_VALUES, READING, at_most
+from understudy.privacy.promise import ANY_VALUES, READING, at_most, is_reading
 from understudy.privacy.recompute import audit_queries, check_work, planned_defect
 from understudy.privacy.signature import sign, signed_by, signer
 from understudy.privacy.spelling import (
@@ -326,6 +326,13 @@ def _facts(certificate: Certificate) -> Iterator[Check]:
         note = "; ".join(map(_shown, odd[:_NAMED]))
         yield Check("each cap is for a condition on a column", passed=not odd, note=note)
     revealed = tells_rows(certificate.public.get(SCHEMA))
+    if certificate.format_version > 1:
+        # A condition of the promise, such as balanced quotes, must not vanish with its fact.
+        always = {SCHEMA, STORAGE, READING, UNIT_NAME}
+        missing = sorted(always - certificate.public.keys())
+        yield Check("the public inputs are all stated", passed=not missing, note=", ".join(missing))
+        reading = certificate.public.get(READING, {})
+        yield Check("how the table was read is known", passed=is_reading(reading))
     yield Check(
         "facts read off the table count as a reveal",
         passed=bool(certificate.not_private) or not revealed,

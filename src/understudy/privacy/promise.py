@@ -65,6 +65,21 @@ def record_line(reading: Mapping[str, Any]) -> tuple[str, ...]:
     return ("A record is one line of the CSV file; a cell with a line break is two records.",)
 
 
+def is_reading(reading: Mapping[str, Any]) -> bool:
+    """Return whether this is how a ledger writes that it read a table: the promise goes by it.
+
+    >>> is_reading({"source": "arrow"}), is_reading({"source": "csv"})
+    (True, False)
+    """
+    texts = {"source", "encoding", "delimiter"} if reading.get("source") == "csv" else {"source"}
+    flags = {"multiline"} if len(texts) > 1 else set()
+    return (
+        reading.keys() == texts | flags
+        and all(type(reading[name]) is str for name in texts)
+        and all(type(reading[name]) is bool for name in flags)
+    )
+
+
 def odds(epsilon: float, delta: float, unit: str) -> list[str]:
     """An ε as what it does to somebody's odds.
 

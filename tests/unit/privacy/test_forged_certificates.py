@@ -631,7 +631,12 @@ def certificate(entries, planned=None, **facts):
         "budget": BUDGET,
         "unit": str(Record()),
         "entries": tuple(entries),
-        "public": {},
+        "public": {
+            "schema": "",
+            "storage": {},
+            "reading": {"source": "arrow"},
+            "unit": str(Record()),
+        },
         "random_source": "the operating system's cryptographic generator",
         "private_noise": True,
         "planned": planned,
