@@ -373,12 +373,39 @@ FILES = {
     "read_csv": lambda engine, path: engine.read_csv(path),
     "view": lambda engine, path: _view(engine, f"SELECT * FROM '{path}'"),
     "function": lambda engine, path: _view(engine, f"SELECT x FROM read_csv_auto('{path}')"),
+    "view of a view": lambda engine, path: _view(engine, f"SELECT x FROM '{path}'", "SELECT x"),
+    "view that fails": lambda engine, path: _view(engine, f"SELECT * FROM '{path}'", renamed=path),
+    "frame": lambda engine, path: _registered(engine, pd.read_csv(path, dtype=object)),
+    "join": lambda engine, path: engine.create_table("kept", pa.table({"y": [1]})).cross_join(
+        engine.read_csv(path)
+    )[["x"]],
 }
 
 
-def _view(engine, sql):
+def _view(engine, sql, outer="SELECT *", renamed=None):
     engine.con.execute(f"CREATE VIEW files AS {sql}")
-    return engine.table("files")
+    engine.con.execute(f"CREATE VIEW seen AS {outer} FROM files")
+    table = engine.table("seen")
+    if renamed is not None:
+        renamed.rename(renamed.with_suffix(".moved"))
+    return table
+
+
+def _registered(engine, frame):
+    engine.con.register("frame", frame)
+    return engine.table("frame")
+
+
+def test_tables_and_views_of_duckdb_on_what_declares_types_are_read(tmp_path):
+    engine = ibis.duckdb.connect()
+    cells = pa.table({"x": ["a", "b"]})
+    pq.write_table(cells, tmp_path / "t.parquet")
+    engine.con.execute(f"CREATE VIEW v AS SELECT * FROM '{tmp_path / 't.parquet'}'")
+    engine.con.register("arrow", cells)
+    made = engine.create_table("read_csv", cells)  # a name alone says nothing
+    joined = made.join(engine.table("v"), "x").select("x")
+    for table in (made, engine.table("v"), engine.table("arrow"), joined, ibis.memtable(cells)):
+        assert read(table, NAMED, shapes=True).rows == 2
 
 
 @pytest.mark.parametrize("way", FILES)
@@ -389,7 +416,7 @@ def test_no_view_of_a_file_without_types_is_read(tmp_path, way):
         path.write_text(f"x\n1.0\n1.0\n{last}\n")
         refusal = read(FILES[way](ibis.duckdb.connect(), path), NAMED, shapes=True).refusal
         assert refusal is not None
-        assert "infers from the rows" in refusal[1]
+        assert "DuckDB infers the types of this table" in refusal[1]
 
 
 @pytest.mark.parametrize("kind", [Kind.UNKNOWN, Kind.INTEGER, Kind.DATE])

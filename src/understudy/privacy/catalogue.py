@@ -1,13 +1,17 @@
 """What the engine of an Ibis table says of it, as far as no row may decide that."""
 
+import contextlib
+import json
+import re
 from typing import Any
 
+import duckdb
 from ibis.expr import operations as ops
 
 from understudy.errors import SourceError, listed
 
-_TEXT_FILE = r"read_(csv|json|ndjson|xlsx)|\.(csv|tsv|txt|json|jsonl|ndjson)(\.gz|\.zst)?[\'\"]"
-"""In a view of DuckDB: what reads a file that declares no types."""
+_INFERRING = re.compile(r"(READ|SNIFF)_(CSV|JSON|NDJSON|XLSX)|PANDAS_SCAN")
+"""Operators in a plan of DuckDB that take the types of columns from rows."""
 
 
 def check_catalogue(asked: Any, backend: Any) -> None:  # noqa: ANN401 - Ibis's own, as below
@@ -17,7 +21,7 @@ def check_catalogue(asked: Any, backend: Any) -> None:  # noqa: ANN401 - Ibis's 
     elif backend.name == "sqlite":
         _check_declared(asked, backend.con)
     elif backend.name == "duckdb":
-        _check_files(asked, backend.con)
+        _check_files(asked, backend)
 
 
 def has_odd_collations(connection: Any) -> bool:  # noqa: ANN401
@@ -65,13 +69,30 @@ def _check_declared(asked: Any, connection: Any) -> None:  # noqa: ANN401
             raise SourceError(msg)
 
 
-def _check_files(asked: Any, connection: Any) -> None:  # noqa: ANN401
-    """Refuse views of DuckDB on files without types: it infers them from rows at each query."""
-    sql = "SELECT sql FROM duckdb_views() WHERE view_name = ? AND regexp_matches(sql, ?, 'i')"
-    for table in asked.find(ops.DatabaseTable):
-        if connection.execute(sql, [table.name, _TEXT_FILE]).fetchall():
+def _check_files(asked: Any, backend: Any) -> None:  # noqa: ANN401
+    """Refuse what DuckDB reads from text files and pandas: it infers types at each query."""
+    for table in asked.find((ops.DatabaseTable, ops.SQLQueryResult)):
+        operators = _operators(backend, table)
+        # One message for both: whether such a view can be read at all may depend on rows.
+        if not operators or any(map(_INFERRING.match, operators)):
             msg = (
-                f"The view {table.name!r} of DuckDB reads a file whose types it infers from the "
-                "rows. Hand over the path of the file, or a table with declared types."
+                "DuckDB infers the types of this table from its rows, because it is a view on a "
+                "text file or a pandas frame, or DuckDB cannot read it. Hand over the path of the "
+                "file or the frame itself, or a table with declared types."
             )
             raise SourceError(msg)
+
+
+def _operators(backend: Any, table: Any) -> list[str]:  # noqa: ANN401
+    """The operators of the plan by which DuckDB reads a table, views resolved; none if it fails."""
+    sql = f"EXPLAIN (FORMAT json) {backend.compile(table.to_expr())}"
+    plans: list[tuple[str, str]] = []
+    with contextlib.suppress(duckdb.Error):  # what it says may quote rows
+        plans = backend.con.execute(sql).fetchall()
+    waiting = [part for _, plan in plans for part in json.loads(plan)]
+    operators = []
+    while waiting:
+        part = waiting.pop()
+        waiting += part["children"]
+        operators.append(part["name"].strip())
+    return operators

@@ -101,7 +101,8 @@ def _reader(query: Value, rows: int) -> pa.RecordBatchReader:
     backend = query.get_backend()
     if backend.name != "duckdb":
         return query.to_pyarrow_batches(chunk_size=rows)
-    # What Ibis 12 calls for batches is gone from DuckDB 2.
+    # What Ibis 12 calls for batches is gone from DuckDB 2. Tables in memory are not there yet.
+    backend._run_pre_execute_hooks(query)  # noqa: SLF001
     return backend.con.sql(backend.compile(query)).to_arrow_reader(rows)
 
 
