@@ -21,10 +21,17 @@ from shlex import quote
 from typing import Any
 
 from understudy.errors import BadInput, BudgetSpent, CheckFailed, PrivacyRefused
-from understudy.privacy.accountant import cost, delta, total_cost, total_delta
+from understudy.privacy.accountant import (
+    cost,
+    delta,
+    integral_points,
+    total_cost,
+    total_delta,
+)
 from understudy.privacy.budget import Budget, number
 from understudy.privacy.disk import opened, sync_folder
 from understudy.privacy.events import Event, Reveal, event_from_json, event_to_json
+from understudy.privacy.limits import MOST_SAMPLED_POINTS
 from understudy.privacy.spelling import DEFECTS, digest, spelled
 
 FORMAT = "understudy ledger 1"
@@ -82,15 +89,21 @@ class LedgerRecord:
     @property
     def spent(self) -> Fraction | float:
         """What all releases spent together."""
-        return total_cost(self._events, self.budget.order)
+        return total_cost(self.events, self.budget.order)
 
     @property
     def rest_delta(self) -> Fraction:
         """What is left of δ for values told by a threshold."""
-        return Fraction(self.budget.thresholds) - total_delta(self._events)
+        return Fraction(self.budget.thresholds) - total_delta(self.events)
 
     @property
-    def _events(self) -> list[Event]:
+    def points(self) -> float:
+        """How many points of integrals it takes to recompute what was spent."""
+        return _points(self.events, self.budget.order)
+
+    @property
+    def events(self) -> list[Event]:
+        """The events of all releases."""
         return [event for release in self.releases for event, _ in release.events]
 
     @property
@@ -179,6 +192,7 @@ class OpenRelease:
         self._budget = record.budget
         self._rest: Fraction = record.rest
         self._rest_delta: Fraction = record.rest_delta
+        self._different = {*record.events}
         self._lines = record.lines
         self._head = record.head
         self._revealed = not isinstance(record.spent, Fraction)
@@ -204,6 +218,12 @@ class OpenRelease:
                 "told by a threshold, and this needs more. Declare the values in a schema."
             )
             raise BudgetSpent(msg)
+        if _points([*self._different, *events], self._budget.order) > MOST_SAMPLED_POINTS:
+            msg = (
+                f"The ledger {self._path} holds so many different runs of sampled training that "
+                "it could not be verified with another one. Train on all rows instead."
+            )
+            raise BadInput(msg)
 
     def intend(self, event: Event, request: Mapping[str, Any]) -> None:
         """Write a request down, synced, before its answer is given."""
@@ -221,6 +241,7 @@ class OpenRelease:
         if isinstance(event, Reveal):
             self._revealed = True
         self._rest_delta -= delta(event)
+        self._different.add(event)
         self._rest = (
             max(Fraction(0), self._rest - amount) if isinstance(amount, Fraction) else Fraction(0)
         )
@@ -380,7 +401,7 @@ def _parsed(content: bytes, path: Path) -> LedgerRecord:
     if budget is None:
         raise _damaged(path, 0)
     lacks_end = len(heads) - 1 > len(lines)
-    return LedgerRecord(
+    record = LedgerRecord(
         budget=budget,
         made=made,
         releases=list(releases.values()),
@@ -391,6 +412,14 @@ def _parsed(content: bytes, path: Path) -> LedgerRecord:
         table_id=table_id,
         lacks_end=lacks_end,
     )
+    if record.points > MOST_SAMPLED_POINTS:
+        msg = (
+            f"The ledger {path} is too large to verify: its different runs of sampled training "
+            f"take {record.points:,.0f} points of integrals, and at most {MOST_SAMPLED_POINTS:,} "
+            "are computed."
+        )
+        raise CheckFailed(msg)
+    return record
 
 
 def _checked(line: bytes, place: int, before: str) -> dict[str, Any] | None:
@@ -450,6 +479,10 @@ def _was_cut_off(text: bytes) -> bool:
         return False
     start = b'{"before":"'
     return text[: len(start)] == start[: len(text)]
+
+
+def _points(events: Sequence[Event], order: float) -> float:
+    return sum(integral_points(event, order) for event in {*events})
 
 
 def _damaged(path: Path, place: int) -> CheckFailed:

@@ -17,8 +17,9 @@ from hypothesis import strategies as st
 
 from helpers.tamper import changed_bytes
 from understudy.errors import BadInput, BudgetSpent, CheckFailed, PrivacyRefused
+from understudy.privacy import ledger_file
 from understudy.privacy.account import Account
-from understudy.privacy.accountant import cost, gaussian_scale, total_cost
+from understudy.privacy.accountant import cost, gaussian_scale, integral_points, total_cost
 from understudy.privacy.budget import Budget
 from understudy.privacy.events import Exponential, Gaussian, Reveal, SampledGaussian
 from understudy.privacy.ledger_file import create_ledger, open_release, read_ledger
@@ -805,3 +806,21 @@ def test_a_ledger_that_was_replaced_by_that_of_another_table_is_not_spent(bound,
     assert len(failed) == 1
     assert "bound to the table 'another'" in failed[0]
     assert read_ledger(bound).releases == []
+
+
+def test_no_ledger_holds_more_sampled_training_than_can_be_verified(path, monkeypatch):
+    runs = [SampledGaussian(0.01, 4.0 + k, Fraction(1), 10) for k in range(4)]
+    points = [integral_points(run, TABLE.order) for run in runs]
+    monkeypatch.setattr(ledger_file, "MOST_SAMPLED_POINTS", sum(points[:3]) + 1)
+    release = opened(path)
+    for run in [*runs[:3], runs[0]]:  # the same run again takes no more work
+        release.intend(run, REQUEST)
+    before = path.read_bytes()
+    with pytest.raises(BadInput, match="could not be verified with another one"):
+        release.intend(runs[3], REQUEST)
+    assert path.read_bytes() == before
+    release.end()
+    assert read_ledger(path).points == pytest.approx(sum(points[:3]))
+    monkeypatch.setattr(ledger_file, "MOST_SAMPLED_POINTS", sum(points[:3]) - 1)
+    with pytest.raises(CheckFailed, match="too large to verify"):
+        read_ledger(path)
