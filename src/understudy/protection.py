@@ -38,6 +38,11 @@ PROTECTION = "protection"
 """What a certificate calls it."""
 CURVE = "risk curve"
 """And the weights that came of it."""
+_LESS = {
+    True: "declare the facts in a schema, or lower --discovery-share",
+    False: "lower the share of RiskWeights",
+}
+"""How to spend less before records count less, by whether facts are inferred."""
 _DRAWN, _MOST_FOLD = 20_000, 8
 """A drawn row stands for at most this many: a model knows little of rows that count less."""
 
@@ -111,14 +116,12 @@ class Protection:
             ways = [
                 *(["what the columns hold is found out"] if found else []),
                 *([f"{what} are counted"] if counted else []),
-            ]
-            less = "lower the share of RiskWeights"
-            if found:
-                less = "declare the facts in a schema, or lower --discovery-share"
+            ] or ["malformed records are counted"]
+            less = f"; or spend less on it: {_LESS[bool(found)]}" if found or counted else ""
             msg = (
                 f"A cap of epsilon {cap.epsilon:g} cannot be kept: {' and '.join(ways)} with every "
                 f"record counting fully, and that costs epsilon {reach}. Ask for a cap above "
-                f"{reach}; or spend less on it: {less}."
+                f"{reach}{less}."
             )
             raise BadInput(msg)
 

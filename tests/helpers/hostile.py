@@ -472,6 +472,8 @@ _TIMES = (
     *(np.datetime64("1969-12-31T23:59:59.5"), np.datetime64("20000-01-01", "s"), pd.NaT),
     *(
         pd.Timestamp("2020-01-02 03:04:05.999999999"),
+        pd.Timestamp.min,
+        pd.Timestamp.max,
         pd.Timestamp("2020-06-01", tz="Europe/Berlin"),
     ),
 )

@@ -332,6 +332,9 @@ def test_a_cap_below_what_scoring_costs_is_refused_before_anything_is_spent(
         # Conditions need no scores: nothing comes before the weights.
         release = made(tmp_path, outlier_epsilon=0.2, ledger=file, **how)
         assert all("weights" in entry.request for entry in release.certificate.entries)
+        # Malformed records may be counted before, and a cap must leave enough for that.
+        with pytest.raises(BadInput, match=r": malformed records are counted .* above [0-9.]+\.$"):
+            made(tmp_path, outlier_epsilon=1e-3, ledger=file, **how)
         return
     with pytest.raises(BadInput, match=r"A cap of epsilon 0\.2 cannot be kept") as refusal:
         made(tmp_path, outlier_epsilon=0.2, ledger=file, **how, **facts)
