@@ -10,10 +10,10 @@ demo: .venv/.run
 	$(BIN)/understudy verify understudy-demo/release
 
 test: lint
-	$(BIN)/python -m pytest -n 2 -m "not slow" --cov --cov-fail-under=95
+	$(BIN)/python -m pytest -n 2 --dist worksteal -m "not slow" --cov --cov-fail-under=95
 
 test-slow: .venv/.dev
-	$(BIN)/python -m pytest -n 2 -m slow
+	$(BIN)/python -m pytest -n 2 --dist worksteal -m slow
 
 lint: .venv/.dev
 	$(BIN)/ruff format --check .

@@ -126,6 +126,7 @@ def test_the_command_says_what_it_could_not_recompute(tmp_path):
         assert ("it does not state the sensitivity of scores" in told.stdout) == partly
 
 
+@pytest.mark.untraced
 def test_the_command_says_what_is_too_large(tmp_path, content):
     content["events"] *= 20_000
     assert failed_as_it_is(tmp_path, content)

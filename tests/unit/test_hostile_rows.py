@@ -216,6 +216,7 @@ def test_a_schema_with_millions_of_bins_is_refused(release, tmp_path):
     refused_soon(folder, "describes 500 columns with 32,768,000 bins")
 
 
+@pytest.mark.untraced
 def test_a_model_whose_tree_takes_long_to_find_is_refused(monkeypatch):
     monkeypatch.setattr("understudy.model.graphical._MOST_WORK", 2**20)
     rng = np.random.default_rng(0)
@@ -279,6 +280,7 @@ def test_the_footer_is_read_as_arrow_reads_it(tmp_path, codec, number):
     assert found == expected
 
 
+@pytest.mark.untraced
 def test_no_changed_byte_of_a_footer_ends_the_process_or_raises_anything_odd(tmp_path):
     # Arrow itself aborts the process where it is asked for a compression that does not exist.
     content = small()

@@ -250,6 +250,7 @@ def test_a_key_of_endless_parts_is_refused_before_it_is_parsed(text):
     assert time.process_time() - begun < 2.0
 
 
+@pytest.mark.untraced
 @pytest.mark.parametrize("text", ['x = "' + '\\"' * 500_000, '"' * 999_999, '"""' + "\\" * 500_001])
 def test_strings_that_never_end_are_refused_soon(text):
     begun = time.process_time()

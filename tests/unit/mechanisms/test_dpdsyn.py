@@ -132,6 +132,7 @@ def test_labels_are_right_for_rows_and_not_moved_unless_asked():
     assert abs(shares[False] - shares[True]) > 0.02
 
 
+@pytest.mark.untraced
 @pytest.mark.parametrize("label_model", [Label.SVM, Label.MLP])
 def test_a_model_that_is_too_sure_is_told_how_sure_it_may_be(label_model):
     apart = {}

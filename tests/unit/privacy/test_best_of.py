@@ -249,6 +249,7 @@ def test_runs_that_no_row_moves_cost_nothing():
     assert total_epsilon([event], 1e-9) >= 0
 
 
+@pytest.mark.untraced
 def test_the_mean_number_of_runs_is_the_one_asked_for():
     for runs in (1.01, 1.5, 2.0, 5.0, 40.0, 140.0):
         gamma = gamma_of(runs)

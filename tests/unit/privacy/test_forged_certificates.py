@@ -287,6 +287,7 @@ SWAPPED = {
 }
 
 
+@pytest.mark.untraced
 @pytest.mark.parametrize("name", [name for name in CERTIFICATES if name != "revealed"])
 def test_an_event_that_states_less_than_its_query_costs_fails(name, contents, folder):
     missed, tried = [], 0
@@ -437,6 +438,7 @@ FREE = (
 )
 
 
+@pytest.mark.untraced
 @pytest.mark.parametrize("name", CERTIFICATES)
 def test_whatever_a_forger_changes_is_found_unless_it_is_his_to_choose(name, contents, folder):
     rng = random.Random(f"forger of {name}")  # noqa: S311 - repeatable on purpose
@@ -550,6 +552,7 @@ def test_format_1_with_facts_of_a_later_version_fails(contents, folder):
     assert failed(folder, rebuilt(old)) == {"its facts are those of its format"}
 
 
+@pytest.mark.untraced
 def test_whatever_is_changed_in_format_1_verify_never_raises(contents, folder):
     rng = random.Random("forger of format 1")  # noqa: S311 - repeatable on purpose
     old = rebuilt(relabelled(contents["record"]))
@@ -589,6 +592,7 @@ def with_event(content, **facts):
     return rehashed(content)
 
 
+@pytest.mark.untraced
 def test_certificates_that_are_too_large_are_refused_at_once(contents, folder):
     content = contents["fixed"]
     limit = "too large to verify"
@@ -670,6 +674,7 @@ def test_plans_whose_exact_total_takes_long_get_their_zcdp_bound(scales, tmp_pat
     assert any("zCDP" in check.note for check in checks)
 
 
+@pytest.mark.untraced
 def test_what_could_not_be_verified_is_not_made(certificates, tmp_path):
     with pytest.raises(BadInput, match="at most 10,000 queries"):
         check_events(10_001)

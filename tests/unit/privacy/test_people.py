@@ -214,6 +214,7 @@ def test_mistakes_are_refused():
             Person("who", rows)
 
 
+@pytest.mark.untraced
 @pytest.mark.parametrize("engine", ["duckdb", "postgres"])
 def test_labels_numbers_and_dates_of_a_person_all_take_part(engine, request):
     # Codes are held in as few bits as they need, and the keys they are multiplied by are long.

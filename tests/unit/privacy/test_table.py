@@ -178,6 +178,7 @@ def test_one_cell_beside_many():
         assert table.count([("a", "b")], weights)[0][0, -1] == 7
 
 
+@pytest.mark.untraced
 def test_adding_or_removing_one_record_moves_one_cell_by_one():
     # All tables of up to two records over a small domain, and every record that can be added.
     cells = ["a", "zz", None]

@@ -1208,6 +1208,7 @@ def test_rows_of_nobody_are_not_counted_for_persons(placed):
     assert dict(zip(found["x"].values.to_pylist(), found["x"].counts, strict=True)) == {"own": 3}
 
 
+@pytest.mark.untraced
 def test_many_distinct_values_are_counted_quickly(placed):
     table = placed(pa.table({"x": [f"value {k}" for k in range(2)]}))
     many = 150_000 if isinstance(table, pa.Table) else 20_000  # other engines are not ours

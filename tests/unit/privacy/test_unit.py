@@ -89,6 +89,7 @@ def replaced():
 PAIRS = {Record(): added, Replacement(): replaced}
 
 
+@pytest.mark.untraced
 @pytest.mark.parametrize("request_", REQUESTS, ids=str)
 @pytest.mark.parametrize("unit", PAIRS, ids=str)
 def test_all_neighbours_lie_within_the_stated_distance_and_some_at_it(unit, request_):
@@ -128,6 +129,7 @@ def people():
             yield OTHERS, (*OTHERS, *((7, *cell) for cell in cells))
 
 
+@pytest.mark.untraced
 @pytest.mark.parametrize("request_", REQUESTS, ids=str)
 def test_a_person_moves_marginals_by_all_their_rows_and_no_more(request_):
     event = opened((), PERSON).measure_event(request_, scale=10.0)

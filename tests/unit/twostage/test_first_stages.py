@@ -30,6 +30,7 @@ def made(stage, given, seed=1):
     return stage.made(given, np.random.default_rng(seed))
 
 
+@pytest.mark.untraced
 def test_each_column_has_the_law_of_the_real_one():
     found = made(LatinHypercube(), real())
     for column in range(4):

@@ -28,6 +28,7 @@ def test_it_is_the_integral_of_the_kernel_density():
     np.testing.assert_allclose(law.below, expected, atol=1e-6)
 
 
+@pytest.mark.untraced
 @pytest.mark.parametrize("shrink", [False, True])
 @pytest.mark.parametrize("rows", [20, 300, 3000])
 def test_quantiles_follow_the_law(rows, shrink):
