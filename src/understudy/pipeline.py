@@ -152,9 +152,10 @@ def synthesize(  # noqa: PLR0913 - each is a choice of its own, by name
         costs = demanded.costs(allowed, book.schema)
         for sentence in costs:
             tell(sentence.removesuffix("."))
-        malformed = None if _reads_alone(recipe) else discover.malformed(book)
-        open_ends = strict or _reads_alone(recipe)
-        known, notes = ((), ()) if open_ends else _discover(book, finding, tell)
+        alone = _reads_alone(recipe)
+        plan = None if strict or alone else discover.plan(book, finding)
+        malformed = None if alone else discover.malformed(book)
+        known, notes = ((), ()) if plan is None else _discover(book, plan, tell)
         asked, weighed = book, None
         shared: tuple[str, ...] = ()
         if protection is not None:
@@ -252,12 +253,9 @@ def _declare(book: Ledger, chosen: Chosen, rows: int | None) -> None:
 
 
 def _discover(
-    book: Ledger, share: float, tell: Teller
+    book: Ledger, plan: discover.Plan, tell: Teller
 ) -> tuple[tuple[Measurement, ...], tuple[str, ...]]:
-    """Find out what the schema leaves open; what was measured on the way is known."""
-    plan = discover.plan(book, share)
-    if plan is None:
-        return (), ()
+    """Infer what the schema leaves open; what was measured on the way is known."""
     book.declare("discovery", {"share": plan.share, "columns": list(plan.columns)})
     tell(
         f"Finding out what nobody has declared about {len(plan.columns)} columns, for "

@@ -261,7 +261,7 @@ def check_release(case, seen: Seen) -> None:
 
 def check_thresholds(case, release: Release) -> None:
     """What no more rows hold than one unit brings is told with a chance of δ at most."""
-    rare = fuzz.secrets(case.rows) <= case.unit_rows
+    rare = fuzz.secrets(case) <= case.unit_rows
     # Drafts are read off the rows and tell everything; a larger δ would tell now and then.
     if case.schema != "drafted" and case.request["delta"] <= 1e-9 and rare:
         told = schema_to_toml(release.schema) + json.dumps(release.model.to_json())
@@ -510,7 +510,7 @@ def test_a_planted_leak_is_found(leak, tmp_path, monkeypatch):
     if leak is cap_nobody:
         cases = (case for case in cases if "person:who" in str(case.request.get("unit")))
     if leak is tell_every_value:
-        cases = (c for c in cases if c.schema == "none" and fuzz.secrets(c.rows) == c.unit_rows)
+        cases = (c for c in cases if c.schema == "none" and fuzz.secrets(c) == c.unit_rows)
     with pytest.raises(AssertionError):
         all(check_pair(case, tmp_path / str(case.seed)) or True for case in cases)
 

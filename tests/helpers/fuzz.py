@@ -8,6 +8,7 @@ from one seed.
 import csv
 import datetime as dt
 import io
+import zlib
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from decimal import Decimal
@@ -625,11 +626,31 @@ def is_reviewed(schema: Schema) -> bool:
     )
 
 
-def secrets(rows: list[Row]) -> int:
-    """How many cells hold the private text."""
-    raw = sum(row.count(SECRET.encode()) for row in rows if isinstance(row, bytes))
-    cells = (cell for row in rows if isinstance(row, tuple) for cell in row)
-    return raw + sum(SECRET in str(c) for c in cells if not isinstance(c, _Unprintable))
+def secrets(case: Case) -> int:
+    """How many cells of a case hold the private text."""
+    raw = sum(row.count(SECRET.encode()) for row in case.rows if isinstance(row, bytes))
+    rows = [row for row in case.rows if isinstance(row, tuple)]
+    stored = (
+        _stored(plan, cell)
+        for row in rows
+        for plan, cell in zip(case.columns, row, strict=False)
+        if not isinstance(cell, _Unprintable)
+    )
+    return raw + sum(SECRET in str(cell) for cell in stored)
+
+
+def _stored(plan: ColumnPlan, cell: object) -> object:
+    """What a column holds in place of a drawn cell, where its type is an unusual one."""
+    if plan.unusable is None:
+        return cell
+    return _UNUSABLE[plan.unusable][_place(cell)].as_py()
+
+
+def _place(cell: object) -> int:
+    """Which cell of an unusual column stands for a drawn one: by that cell alone."""
+    if isinstance(cell, _Unprintable):
+        return 0
+    return zlib.crc32(str(cell).encode("utf-8", "surrogatepass")) % 2
 
 
 # --- sources ----------------------------------------------------------------------------------
@@ -647,7 +668,7 @@ def _cells(rows: list[Row], place: int) -> list[Any]:
 def _arrow_column(plan: ColumnPlan, cells: list[Any]) -> pa.Array:
     if plan.unusable is not None:
         sample = _UNUSABLE[plan.unusable]
-        return sample.take(pa.array([k % 2 for k in range(len(cells))], pa.int64()))
+        return sample.take(pa.array(list(map(_place, cells)), pa.int64()))
     kind = plan.shelf.arrow
     if kind is None or not (pa.types.is_string(kind) or pa.types.is_large_string(kind)):
         text = kind is not None and pa.types.is_dictionary(kind)

@@ -117,9 +117,9 @@ def rehearse(
 def _opened(chosen: Chosen, facts: Schema, book: Ledger) -> Opened:
     """Facts found out, and records weighed."""
     protection = chosen.protection
-    discover.malformed(book)
     share = discover.SHARE if protection is None else protection.finding
     finding = discover.plan(book, share)
+    discover.malformed(book)
     if protection is not None:
         protection.check(book.budget, book.unit, facts, share)
     found = None if finding is None else discover.discover(book, finding)

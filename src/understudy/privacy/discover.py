@@ -77,18 +77,26 @@ def malformed(ledger: Ledger) -> MalformedRecords | None:
     return ledger.malformed(rho=ledger.rest() * MALFORMED_SHARE)
 
 
+def _after_malformed(ledger: Ledger) -> Fraction:
+    """What the count of malformed records, which comes first, leaves."""
+    return ledger.rest() * (1 - MALFORMED_SHARE if ledger.counts_malformed else 1)
+
+
 def share_of(schema: Schema, share: float = SHARE) -> float:
     """How much of ρ it takes to find out what a schema leaves open."""
     return share * len(schema.silent) / len(schema.coded)
 
 
 def plan(ledger: Ledger, share: float = SHARE) -> Plan | None:
-    """What it takes to find out what the ledger's schema leaves open; None if that is nothing."""
+    """What it takes to find out what the ledger's schema leaves open; None if that is nothing.
+
+    Made before anything is spent, so that a share or a δ that is too small is refused for free.
+    """
     names = tuple(ledger.schema.silent)
     if not names:
         return None
     share = share_of(ledger.schema, share)
-    whole = ledger.rest() * Fraction(share)
+    whole = _after_malformed(ledger) * Fraction(share)
     look = marginals_price(
         len(names) + 1, ledger.unit, rho=whole * Fraction(_LOOKS), scale=None, weights=None
     )
