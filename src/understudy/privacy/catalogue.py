@@ -14,8 +14,18 @@ _INFERRING = re.compile(r"(READ|SNIFF)_(CSV|JSON|NDJSON|XLSX)|PANDAS_SCAN")
 """Operators in a plan of DuckDB that take the types of columns from rows."""
 
 
+_ENGINES = ("duckdb", "postgres", "pyspark", "sqlite")
+"""Others may compare text by a collation that takes two persons for one, or stop at a cell."""
+
+
 def check_catalogue(asked: Any, backend: Any) -> None:  # noqa: ANN401 - Ibis's own, as below
     """Refuse what a single row could decide: types that are read off rows, and encodings."""
+    if backend.name not in _ENGINES:
+        msg = (
+            f"Tables on {backend.name} are not read: whether one record changes how others are "
+            f"read there is unknown. Use one of {listed(_ENGINES)}, or export the table to Parquet."
+        )
+        raise SourceError(msg)
     if backend.name == "postgres":
         _check_encodings(backend.con.info)
     elif backend.name == "sqlite":

@@ -5,6 +5,7 @@ import gzip
 from decimal import Decimal
 
 import duckdb
+import ibis
 import numpy as np
 import pandas as pd
 import polars as pl
@@ -416,3 +417,10 @@ def test_more_than_2_gib_of_text_is_read(tmp_path):
     assert letters(table) == letters(path) == ([0, 0, rows, 0], [rows, 0, 0, 0])
     unknown = Schema(tuple(Column(name=name, kind=Kind.UNKNOWN) for name in "xy"))
     assert PrivateTable(path, unknown, shapes=True).count([()])[0] == rows
+
+
+def test_an_engine_whose_reading_nobody_tested_is_refused():
+    frame = pl.DataFrame({"x": ["a"], "y": ["b"]})
+    table = ibis.polars.connect({"t": frame}).table("t")
+    with pytest.raises(SourceError, match=r"Tables on polars are not read.*export the table to"):
+        PrivateTable(table, LETTERS)
