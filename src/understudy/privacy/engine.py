@@ -115,7 +115,8 @@ class EmbeddedEngine:
         self._define(f"CREATE TYPE {name}_label AS ENUM ({', '.join(map(quoted, labels))})")
         # Most text needs no stripping: it is looked up as it stands, and stripped if not found.
         code = f"CAST(enum_code(TRY_CAST({{}} AS {name}_label)) AS INTEGER)"
-        stripped = f"trim(x, {quoted(WHITESPACE)})"
+        # Spelled as two steps: DuckDB would compute one that occurs elsewhere for every row.
+        stripped = f"rtrim(ltrim(x, {quoted(WHITESPACE)}), {quoted(WHITESPACE)})"
         self._define(
             f"CREATE MACRO {name}(x) AS coalesce({code.format('x')}, {code.format(stripped)})"
         )
