@@ -144,3 +144,7 @@ def __getattr__(name: str) -> Any:  # noqa: ANN401 - any of the names above
     from importlib import import_module  # noqa: PLC0415 - only here
 
     return getattr(import_module(_LATER[name]), name)
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *__all__})

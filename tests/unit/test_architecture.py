@@ -233,3 +233,8 @@ def test_what_compares_with_rows_is_imported_by_the_command_line_alone():
         *(f"experiments/privci/{name}.py" for name in PRIVCI),
         *(f"experiments/reps/{name}.py" for name in REPS),
     }
+
+
+def test_the_package_lists_all_its_names():
+    assert set(understudy.__all__) <= set(dir(understudy))
+    assert all(hasattr(understudy, name) for name in dir(understudy))

@@ -217,7 +217,7 @@ def test_a_folder_holds_the_table_the_certificate_the_model_and_nothing_else(
     folder = release.save(tmp_path / "out", format=name)
     assert folder == tmp_path / "out"
     assert {path.name for path in folder.iterdir()} == {*FILES, f"synthetic.{name}"}
-    assert all(check.passed for check in verify(folder))
+    assert all(check.passed for check in us.verify(str(folder)))
 
 
 @pytest.mark.parametrize("name", ["csv", "parquet"])

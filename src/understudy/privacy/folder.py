@@ -181,13 +181,14 @@ def check_free(folder: Path) -> None:
 
 
 def verify(
-    folder: Path, *, public_key: bytes | None = None, ledger: LedgerRecord | None = None
+    folder: str | Path, *, public_key: bytes | None = None, ledger: LedgerRecord | None = None
 ) -> tuple[Check, ...]:
     """Check a release folder; it is sound if all checks passed.
 
     With the curator's public key, also who signed it; with the table's ledger, also that the
     ledger still holds the line that the release was paid with.
     """
+    folder = Path(folder)
     key = None if public_key is None else signer(public_key)
     note = "it was changed"
     # Whatever a certificate holds that cannot be computed with is the same news.
