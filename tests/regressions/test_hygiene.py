@@ -109,7 +109,7 @@ def test_such_a_way_would_be_found(text):
 
 
 @contextmanager
-def refused(seconds=4.0, megabytes=60, error=UnderstudyError):
+def refused(seconds=2.0, megabytes=60, error=UnderstudyError):
     """Expects a refusal of ours: soon, in little memory, and short."""
     tracemalloc.start()
     began = time.process_time()

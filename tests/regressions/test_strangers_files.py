@@ -349,7 +349,7 @@ def test_a_file_with_holes_is_refused_before_it_is_hashed(tmp_path, name):
     shutil.rmtree(tmp_path / "release")
 
 
-MOST_SECONDS = 5.0
+MOST_SECONDS = 2.0
 
 
 def test_equal_selections_of_a_plan_are_priced_once(release):
@@ -477,7 +477,7 @@ def test_many_factors_and_cliques_do_not_stand_for_minutes():
     began = time.process_time()
     with pytest.raises(BadInput, match="so many factors"):
         GraphicalModel.from_json({**content, "factors": chain * 5})
-    assert time.process_time() - began < MOST_SECONDS
+    assert time.process_time() - began < 5.0  # the tree of 2,000 columns alone takes one
 
 
 def class_labels(classes, told, *, balanced=True, width=None):
