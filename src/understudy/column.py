@@ -27,6 +27,13 @@ MOST_EDGES = 2**10 + 1
 MOST_ATOMS = 32
 FORMAT_MARKS = " -_:/,."
 """What may stand between the parts of a date: characters that every engine takes alike."""
+DATE_PARTS = "YmdbBHMSIpz"
+"""Directives of a date format: numbers, names of months, the clock of twelve hours, the zone."""
+DECIMAL_MARKS, THOUSANDS_MARKS = (".", ","), (",", ".", " ", "'")
+MOST_DECIMALS = 12
+LONGEST_AFFIX = 8
+"""Letters of a currency or unit that stands before or after each number."""
+LONGEST_PATTERN = 64
 WHITESPACE = " \t\n\r\v\f"
 """Stripped from both ends of text cells and of declared categories."""
 
@@ -56,14 +63,30 @@ class Kind(StrEnum):
 
 
 class Role(StrEnum):
-    """What a column is for; `id` and `drop` columns are never coded nor released."""
+    """What a column is for; identifiers, personal fields and `drop` columns are never coded."""
 
     FEATURE = "feature"
     TARGET = "target"
     PROTECTED = "protected"
     ADMISSIBLE = "admissible"
     ID = "id"
+    EMAIL = "email"
+    PHONE = "phone"
+    NAME = "name"
+    ADDRESS = "address"
+    URL = "url"
+    FREE_TEXT = "free_text"
     DROP = "drop"
+
+    @property
+    def coded(self) -> bool:
+        """Whether columns of this role are encoded, modelled and released."""
+        return self in {Role.FEATURE, Role.TARGET, Role.PROTECTED, Role.ADMISSIBLE}
+
+    @property
+    def identifies(self) -> bool:
+        """Whether columns of this role identify a person, so that none of their values is used."""
+        return not self.coded and self is not Role.DROP
 
 
 class Source(StrEnum):
@@ -105,6 +128,26 @@ class Column:
     """Whether cells may be missing; None leaves it open."""
     format: str | None = None
     """How a text column writes its dates, such as %d.%m.%Y; ISO 8601 without it."""
+    decimal: str | None = None
+    """The decimal mark of numbers written as text: a point without it."""
+    thousands: str | None = None
+    """The mark between groups of three digits; none without it."""
+    prefix: str | None = None
+    """What stands before each number written as text, such as $."""
+    suffix: str | None = None
+    """What stands after each number written as text, such as %."""
+    decimals: int | None = None
+    """How many decimals values have at most; released numbers are rounded to as many."""
+    padded: bool | None = None
+    """Whether all values are written with as many decimals, as in 12.50."""
+    step: int | float | None = None
+    """Values are multiples of this, such as 0.5; released numbers are, too."""
+    spelling: tuple[str, str] | None = None
+    """How a boolean column writes no and yes, such as ("N", "Y"); false and true without it."""
+    regenerate: bool | None = None
+    """Whether an identifier or a personal field is released with new, invented values."""
+    pattern: str | None = None
+    """The pattern of new identifiers, such as "C-######"; each # stands for a digit."""
     role: Role = Role.FEATURE
     source: Source = Source.DECLARED
 
@@ -122,11 +165,13 @@ class Column:
         self._check_numbers()
         if self.format is not None:
             self._check_format()
+        self._check_written()
+        self._check_regenerated()
 
     @property
     def coded(self) -> bool:
         """Whether the column is encoded and released at all."""
-        return self.role not in {Role.ID, Role.DROP}
+        return self.role.coded
 
     @property
     def silent(self) -> tuple[str, ...]:
@@ -147,13 +192,23 @@ class Column:
         raise SchemaError(where + message)
 
     def _check_types(self) -> None:
-        for fact in ("categories", "bounds", "edges", "atoms"):
+        for fact in ("categories", "bounds", "edges", "atoms", "spelling"):
             value = getattr(self, fact)
             if isinstance(value, list):
                 object.__setattr__(self, fact, tuple(value))
             elif value is not None and not isinstance(value, tuple):
                 self._refuse(f"{fact} must be a list of values.")
-        wanted = {"null": bool, "other": str, "format": str, "categories_file": str, "bins": int}
+        wanted = {
+            "null": bool,
+            "other": str,
+            "format": str,
+            "categories_file": str,
+            "bins": int,
+            **dict.fromkeys(("decimal", "thousands", "prefix", "suffix", "pattern"), str),
+            "decimals": int,
+            "padded": bool,
+            "regenerate": bool,
+        }
         for fact, kind in wanted.items():
             value = getattr(self, fact)
             # bool is an int to Python, and never what a person means by a number of bins.
@@ -174,7 +229,9 @@ class Column:
 
     def _check_labels(self, labels: tuple[Label, ...]) -> None:
         if not labels:
-            self._refuse("the category list is empty; list the values or leave the fact out.")
+            if self.other is None and self.null is not True:
+                self._refuse("the category list is empty; list the values or leave the fact out.")
+            return  # every value is "other", or missing: nothing was inferred about the column
         if all(isinstance(label, str) for label in labels):
             labels = tuple(str(label).strip(WHITESPACE) for label in labels)
             object.__setattr__(self, "categories", labels)
@@ -294,10 +351,90 @@ class Column:
         between = first + "".join(piece[1:] for piece in pieces)
         if not all(mark.isalnum() or mark in FORMAT_MARKS for mark in between):
             self._refuse(f"between its parts, format may use letters, digits and {FORMAT_MARKS!r}.")
-        if set(directives) - set("YmdHMS") or repeated(directives):
-            self._refuse("format may use %Y %m %d %H %M %S, each once, and plain characters.")
-        if not set("Ymd") <= set(directives):
-            self._refuse("format must contain %Y, %m and %d.")
+        if set(directives) - set(DATE_PARTS) or repeated(directives):
+            listing = " ".join(f"%{part}" for part in DATE_PARTS)
+            self._refuse(f"format may use {listing}, each once, and plain characters.")
+        months, hours = set(directives) & set("mbB"), set(directives) & set("HI")
+        if not set("Yd") <= set(directives) or len(months) != 1:
+            self._refuse("format must contain %Y, %d and the month: one of %m, %b and %B.")
+        if len(hours) > 1 or ("I" in hours) != ("p" in directives):
+            self._refuse("format may contain %H, or %I with %p: a clock of 24 or of 12 hours.")
+
+    def _check_written(self) -> None:
+        """How numbers and booleans are written."""
+        marks = {
+            name: getattr(self, name)
+            for name in ("decimal", "thousands", "prefix", "suffix", "decimals", "padded", "step")
+            if getattr(self, name) is not None
+        }
+        numbers = {Kind.INTEGER, Kind.REAL}
+        if marks and self.kind not in numbers:
+            self._refuse(f"{listed(marks)} belong to integer and real columns.")
+        if self.decimal is not None and self.decimal not in DECIMAL_MARKS:
+            self._refuse(f"decimal must be one of {listed(DECIMAL_MARKS)}.")
+        if self.thousands is not None and self.thousands not in THOUSANDS_MARKS:
+            self._refuse(f"thousands must be one of {listed(THOUSANDS_MARKS)}.")
+        if self.thousands == (self.decimal or "."):
+            self._refuse("decimal and thousands must be different marks.")
+        for name in ("prefix", "suffix"):
+            affix = getattr(self, name)
+            if affix is not None and not _is_affix(affix):
+                self._refuse(
+                    f"{name} must have 1 to {LONGEST_AFFIX} characters, none of them a digit, a "
+                    "sign, a quote, a point or a comma."
+                )
+        self._check_precision()
+        if self.spelling is not None:
+            self._check_spelling(self.spelling)
+
+    def _check_precision(self) -> None:
+        """The decimals and the step of numbers."""
+        if self.decimals is not None and not 0 <= self.decimals <= MOST_DECIMALS:
+            self._refuse(f"decimals must be a whole number between 0 and {MOST_DECIMALS}.")
+        if self.padded and not self.decimals:
+            self._refuse("padded needs a number of decimals.")
+        if self.step is not None:
+            step = _double(self.step) if type(self.step) in {int, float} else math.nan
+            if not (math.isfinite(step) and step > 0):
+                self._refuse("step must be a number above 0.")
+            if self.kind is Kind.INTEGER and not step.is_integer():
+                self._refuse("step of an integer column must be a whole number.")
+
+    def _check_spelling(self, spelling: tuple[object, ...]) -> None:
+        if self.kind is not Kind.BOOLEAN:
+            self._refuse("spelling belongs to boolean columns.")
+        texts = [text for text in spelling if isinstance(text, str) and text.strip(WHITESPACE)]
+        if len(spelling) != 2 or len(texts) != 2 or not all(map(is_plain_text, texts)):  # noqa: PLR2004 - no and yes
+            self._refuse("spelling must be two texts: how no and yes are written.")
+        object.__setattr__(self, "spelling", tuple(text.strip(WHITESPACE) for text in texts))
+        if len({text.lower() for text in self.spelling or ()}) == 1:
+            self._refuse("spelling must be two texts that differ in more than their case.")
+
+    def _check_regenerated(self) -> None:
+        if (self.regenerate or self.pattern) and not self.role.identifies:
+            self._refuse(
+                "regenerate and pattern belong to identifiers and personal fields. Give the column "
+                "such a role, for example id or email."
+            )
+        if self.pattern is not None and (
+            not is_plain_text(self.pattern)
+            or "#" not in self.pattern
+            or len(self.pattern) > LONGEST_PATTERN
+        ):
+            self._refuse(
+                f"pattern must hold a # for each digit of the identifier, in at most "
+                f"{LONGEST_PATTERN} characters."
+            )
+
+
+def _is_affix(text: str) -> bool:
+    """Whether the text may stand before or after a number without being taken for a part of it."""
+    return (
+        bool(text.strip(WHITESPACE))
+        and len(text) <= LONGEST_AFFIX
+        and is_plain_text(text)
+        and not any(mark.isdigit() or mark in "+-.,'\"\\" for mark in text)
+    )
 
 
 def _double(value: float) -> float:

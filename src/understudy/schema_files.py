@@ -201,7 +201,7 @@ def _column(name: str, facts: Mapping[str, Any], folder: Path | None) -> Column:
     given["role"] = _choice(Role, given.get("role", Role.FEATURE), where, "role")
     given["source"] = _choice(Source, given.get("source", Source.DECLARED), where, "source")
     if "kind" not in given:
-        given["kind"] = Kind.UNKNOWN if given["role"] not in {Role.ID, Role.DROP} else "categorical"
+        given["kind"] = Kind.UNKNOWN if given["role"].coded else Kind.CATEGORICAL
     given["kind"] = _choice(Kind, given["kind"], where, "kind")
     _expect(given.get("categories_file"), str, where, "categories_file")
     if "categories_file" in given:
