@@ -208,7 +208,7 @@ def _records(
     if any(not names <= set(table.column_names) for table in subject.arrow.values()):
         return None  # without all columns nobody knows what a row weighs
     tell("Adding up what records lost")
-    encoding = Encoding(release.schema).only(names)
+    encoding = release.encoding.only(names)
     codes = {side: encoding.codes(table) for side, table in subject.arrow.items()}
     return records.judge(release.certificate, encoding, codes, subject.tables, task, rng)
 

@@ -1,7 +1,7 @@
 """A model of merged codes, and how merged ones come apart again."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -46,6 +46,19 @@ class MergedModel:
         """Return the cliques of the coarse model: each column is split on its own."""
         return cliques_of(self.coarse)
 
+    def visible(self, hidden: Mapping[str, int]) -> "MergedModel":
+        """Return the model of rows without hidden codes.
+
+        A group with a hidden code counts by the share that its other codes have of it.
+        """
+        weights, shares = {}, dict(self.shares)
+        for name, code in hidden.items():
+            if name in shares:
+                shares[name], weights[name] = _without(shares[name], code)
+            else:
+                weights[name] = (np.arange(self.coarse.domain.sizes[name]) != code).astype(float)
+        return replace(self, coarse=self.coarse.weighted(weights), shares=shares)
+
     def sample(self, rows: int, rng: np.random.Generator) -> dict[str, NDArray[np.unsignedinteger]]:
         """Codes of that many rows."""
         codes = self.coarse.sample(rows, rng)
@@ -74,3 +87,17 @@ class MergedModel:
         }
         measurements = tuple(measurement_from_json(one) for one in content["measurements"])
         return cls(coarse, shares, measurements)
+
+
+def _without(shares: NDArray[np.float64], code: int) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Shares of groups without a code, and which part of each group they are."""
+    left = shares.copy()
+    left[:, code] = 0.0
+    seen = left.sum(axis=1)
+    if not seen.any():  # noise left nothing else: then all other codes are alike
+        left[:] = 1.0
+        left[:, code] = 0.0
+        return left / left.sum(axis=1, keepdims=True), np.ones(len(left))
+    # A group without another code is never drawn.
+    whole = np.where(seen > 0, seen, 1.0)[:, None]
+    return np.where(seen[:, None] > 0, left / whole, shares), seen / shares.sum(axis=1)
