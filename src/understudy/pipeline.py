@@ -11,6 +11,7 @@ from understudy.knowledge import Independence
 from understudy.mechanisms.api import Mechanism, Model, Remarking, Revealing
 from understudy.mechanisms.catalog import AUTO
 from understudy.mechanisms.parameters import told
+from understudy.model.visible import check_visible, visible_part
 from understudy.privacy import discover
 from understudy.privacy.answers import MalformedRecords, Measurement
 from understudy.privacy.budget import number
@@ -166,14 +167,16 @@ def synthesize(  # noqa: PLR0913 - each is a choice of its own, by name
             weighed = protection.weigh(book, known)
             asked, known = weighed.ledger, weighed.known
             book.declare(CURVE, weighed.told())
+        asked, known = chosen.modelled(asked, known)
         tell(f"Asking and fitting: {recipe.name}")
         model = recipe.fit(asked, known, allowed)
         demanded.check_kept(allowed, model)
+        check_visible(model, book.encoding.hidden)
         certificate = book.close()
         book.end()
     total = model.total if weighed is None else rows_of(model, weighed)
-    count, note = _count(rows, total, book.schema)
     facts = book.schema
+    count, note = _count(rows, total * visible_part(model, book.encoding.hidden), facts)
     if isinstance(model, RowsAlone):
         facts = model.schema
         note += _unmet(rows, seed, model)

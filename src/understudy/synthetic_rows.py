@@ -110,4 +110,3 @@ def encoding_of(model: Model, schema: Schema) -> Encoding:
             return encoding
     msg = "The model draws other codes than the schema describes."
     raise BadInput(msg)
-

@@ -28,7 +28,6 @@ from understudy.curator.target import Target
 from understudy.curator.task import Task
 from understudy.curator.trials import run_trials
 from understudy.curator.verdict import task_verdict, verdicts
-from understudy.encode import Encoding
 from understudy.errors import BadInput, listed
 from understudy.knowledge import Independence
 from understudy.protection import CURVE

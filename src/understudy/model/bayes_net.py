@@ -20,7 +20,6 @@ from understudy.model.marginals import axes_of, summed_onto
 from understudy.model.sample import Step, ancestral
 from understudy.privacy.answers import Measurement, measurement_from_json, measurement_to_json
 
-
 _MOST_CELLS = 2**22
 """Of the tree on which a model without hidden codes is exact."""
 

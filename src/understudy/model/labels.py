@@ -317,7 +317,7 @@ def _untold(
 
 
 def _without(shares: Numbers, codes: NDArray[np.int64], told: int, hidden: int) -> Numbers:
-    """Shares in which a code that no model tells never occurs; refused of one that a model tells."""
+    """Shares in which the hidden code never occurs; refused where a model tells it."""
     if hidden in codes[:told]:
         msg = "A model of labels tells the hidden code, which no row may have."
         raise BadInput(msg)

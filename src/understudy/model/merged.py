@@ -11,7 +11,7 @@ from understudy.domain import Clique, Domain
 from understudy.model.checks import checked_shares
 from understudy.model.cliques import cliques_of
 from understudy.model.graphical import GraphicalModel
-from understudy.model.sample import drawn
+from understudy.model.sample import Table, drawn
 from understudy.privacy.answers import Measurement, measurement_from_json, measurement_to_json
 
 
@@ -89,7 +89,7 @@ class MergedModel:
         return cls(coarse, shares, measurements)
 
 
-def _without(shares: NDArray[np.float64], code: int) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+def _without(shares: Table, code: int) -> tuple[Table, Table]:
     """Shares of groups without a code, and which part of each group they are."""
     left = shares.copy()
     left[:, code] = 0.0

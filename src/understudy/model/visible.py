@@ -5,32 +5,87 @@ a model is conditioned on rows without one. The event is a product of one condit
 so every conditional independence of a model stays: docs/proofs/reading.md.
 """
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from understudy.errors import BadInput
+from understudy.model.counts import combined
+from understudy.privacy.answers import Measurement
+
+_CLEAR = 3.0
+"""Standard deviations of noise."""
+_DRAWN = 20_000
+"""So many rows are drawn to see how many have no hidden code: it costs nothing."""
 
 
 def visible(model: Any, hidden: Mapping[str, int]) -> Any:  # noqa: ANN401 - any class of model
-    """Return the model given that no column has its hidden code; refuse an unknown class.
+    """Return the model given that no column has its hidden code; refuse an unknown class."""
+    check_visible(model, hidden)
+    here = _here(model, hidden)
+    return model.visible(here) if here else model
+
+
+def check_visible(model: Any, hidden: Mapping[str, int]) -> None:  # noqa: ANN401 - as above
+    """Refuse a model of a class that cannot draw rows without hidden codes.
 
     The class itself has to define `visible`, as it has to define `cliques`: a subclass may draw
     rows in another way.
     """
-    here = {name: code for name, code in hidden.items() if name in model.domain}
-    if not here:
-        return model
-    if "visible" not in vars(type(model)):
+    here = _here(model, hidden)
+    if here and "visible" not in vars(type(model)):
         msg = (
             f"The model {type(model).__name__} cannot draw rows without hidden codes (columns "
             f"{', '.join(here)}). Define `visible` on the class of the model itself, or declare "
             "null = true for these columns."
         )
         raise BadInput(msg)
-    return model.visible(here)
+
+
+def _here(model: Any, hidden: Mapping[str, int]) -> dict[str, int]:  # noqa: ANN401 - as above
+    """The hidden codes of columns that the model draws."""
+    return {name: code for name, code in hidden.items() if name in model.domain}
+
+
+def visible_part(model: Any, hidden: Mapping[str, int]) -> float:  # noqa: ANN401 - as above
+    """Return the part of rows without a hidden code, by columns in which these stand out of noise.
+
+    A hidden code below its noise counts as none: by noise alone, many columns together would seem
+    to hide most rows of a small table.
+    """
+    here = {
+        name: code
+        for name, code in hidden.items()
+        if name in model.domain and _stands_out(model.measurements, name, code)
+    }
+    if not here:
+        return 1.0
+    features = getattr(model, "features", None)
+    if features is not None and all(name in features.domain for name in here):
+        model = features  # it draws the target too, before that is forgotten
+    drawn = model.sample(_DRAWN, np.random.default_rng(0))
+    seen = np.logical_and.reduce([drawn[name] != code for name, code in here.items()])
+    return float(seen.mean())
+
+
+def _stands_out(measurements: Sequence[Measurement], name: str, code: int) -> bool:
+    """Whether a code was counted beyond its noise, in all that was measured of the column."""
+    told = [summed_to(one, name) for one in measurements if name in one.clique]
+    told = [one for one in told if one.values.size > code]  # counted in merged codes
+    if not told:
+        return False
+    largest = max(one.values.size for one in told)
+    values, variance = combined(one for one in told if one.values.size == largest)
+    return bool(values[code] > _CLEAR * np.sqrt(variance[code]))
+
+
+def summed_to(one: Measurement, name: str) -> Measurement:
+    """Return what a measurement tells of one of its columns."""
+    others = tuple(place for place, other in enumerate(one.clique) if other != name)
+    spread = np.broadcast_to(np.square(one.scale), one.values.shape).sum(axis=others)
+    return Measurement((name,), one.values.sum(axis=others), np.sqrt(spread))
 
 
 def visible_shares(shares: NDArray[np.float64], hidden: int | None) -> NDArray[np.float64]:

@@ -87,7 +87,7 @@ def rehearse(
             enough = _enough(decision, as_made, rows)
             if enough > made:
                 return rehearse(chosen, facts, enough, rows, starting)
-            model = chosen.recipe.fit(opened.ledger, opened.known, chosen.allowed)
+            model = chosen.recipe.fit(*chosen.modelled(opened.ledger, opened.known), chosen.allowed)
             demanded.check_kept(chosen.allowed, model)
             certificate = book.close()
             if isinstance(chosen.recipe, Remarking):
