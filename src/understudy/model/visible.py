@@ -5,7 +5,7 @@ a model is conditioned on rows without one. The event is a product of one condit
 so every conditional independence of a model stays: docs/proofs/reading.md.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
@@ -55,11 +55,7 @@ def visible_part(model: Any, hidden: Mapping[str, int]) -> float:  # noqa: ANN40
     A hidden code below its noise counts as none: by noise alone, many columns together would seem
     to hide most rows of a small table.
     """
-    here = {
-        name: code
-        for name, code in hidden.items()
-        if name in model.domain and _stands_out(model.measurements, name, code)
-    }
+    here = {name: hidden[name] for name in hidden_counts(model, hidden)}
     if not here:
         return 1.0
     features = getattr(model, "features", None)
@@ -70,15 +66,21 @@ def visible_part(model: Any, hidden: Mapping[str, int]) -> float:  # noqa: ANN40
     return float(seen.mean())
 
 
-def _stands_out(measurements: Sequence[Measurement], name: str, code: int) -> bool:
-    """Whether a code was counted beyond its noise, in all that was measured of the column."""
-    told = [summed_to(one, name) for one in measurements if name in one.clique]
-    told = [one for one in told if one.values.size > code]  # counted in merged codes
-    if not told:
-        return False
-    largest = max(one.values.size for one in told)
-    values, variance = combined(one for one in told if one.values.size == largest)
-    return bool(values[code] > _CLEAR * np.sqrt(variance[code]))
+def hidden_counts(
+    model: Any,  # noqa: ANN401 - as above
+    hidden: Mapping[str, int],
+) -> dict[str, tuple[float, float]]:
+    """Return, by column whose hidden code stands out of the noise, its count and the noise."""
+    found = {}
+    for name, code in _here(model, hidden).items():
+        told = [summed_to(one, name) for one in model.measurements if name in one.clique]
+        whole = [one for one in told if len(one.values) == model.domain.sizes[name]]
+        if whole:  # others were counted in merged codes
+            values, variance = combined(whole)
+            count, noise = float(values[code]), float(np.sqrt(variance[code]))
+            if count > _CLEAR * noise:
+                found[name] = (count, noise)
+    return found
 
 
 def summed_to(one: Measurement, name: str) -> Measurement:

@@ -418,7 +418,11 @@ class Ledger:
             look,
             lambda own: marginals_price(len(cliques), self.unit, rho=rho, scale=scale, weights=own),
         )
-        request = {"door": "measure", "cliques": [list(clique) for clique in cliques]}
+        request = {
+            "door": "measure",
+            "cliques": [list(clique) for clique in cliques],
+            **({"strays": True} if self._core.encoding.strays else {}),
+        }
         self._debit(event, look.told(request), look.weights)
         steps = 1 if look.weights is None else UNIT
         counts = look.counts(cliques, table.count)
