@@ -63,7 +63,9 @@ def table_of(rows):
 
 
 def measured(histogram, scale=3.0):
-    return [Measurement((name,), np.array([*values, 0.0]), scale) for name, values in histogram.items()]
+    return [
+        Measurement((name,), np.array([*values, 0.0]), scale) for name, values in histogram.items()
+    ]
 
 
 def weights_of(histogram, recipe, **options):
