@@ -184,7 +184,9 @@ def rows_of(model: Model, weighed: Weighed) -> float:
     """About how many rows the table has, by a model of what they count."""
     if weighed.kept is not None:
         return model.total / weighed.kept
-    weights = weighed.weights.of_rows(model.sample(_DRAWN, np.random.default_rng(0)))
+    drawn = model.sample(_DRAWN, np.random.default_rng(0))
+    drawn = weighed.ledger.encoding.with_constants(drawn, _DRAWN)
+    weights = weighed.weights.of_rows(drawn)
     weights = np.where(weights > 0, weights, UNIT)
     return float(model.total * np.minimum(UNIT / weights, _MOST_FOLD).mean())
 

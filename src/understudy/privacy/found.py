@@ -199,8 +199,8 @@ def labels(
     if other is None and left > max(_LIKELY * np.sqrt(spread), _FEW * float(total.values)):
         other = next(label for label in _other_labels() if label not in values)
     # Values that are not listed are "other"; else missing, or in the hidden cell.
-    place = len(counts) - 1 if column.null and other is None else len(values)
-    if place == len(values):
+    place = len(values)
+    if other is not None or not column.null:
         counts.insert(place, 0.0)
         variances.insert(place, 0.0)
     counts[place] += left
