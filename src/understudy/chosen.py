@@ -11,7 +11,9 @@ from understudy.knowledge import Independence
 from understudy.mechanisms.api import Choosy, Constrained, Mechanism, Revealing
 from understudy.mechanisms.catalog import AUTO, mechanism_named
 from understudy.privacy import discover
+from understudy.privacy.answers import Measurement
 from understudy.privacy.budget import Budget, number
+from understudy.privacy.ledger import Ledger
 from understudy.privacy.unit import Person, Record, Replacement, Unit, unit_named
 from understudy.privacy.where import Where
 from understudy.protection import Protection
@@ -97,6 +99,38 @@ class Chosen:
             self.recipe.check_independences(self.allowed, names, schema.target)
         if isinstance(self.recipe, Choosy):
             self.recipe.check(names, schema.target)
+
+    def modelled(
+        self, book: Ledger, known: Sequence[Measurement]
+    ) -> tuple[Ledger, tuple[Measurement, ...]]:
+        """What the mechanism asks: a ledger without constant columns, and what is known of others.
+
+        A column of one code says nothing about any other. The target stays, and so does a column
+        without which the mechanism refuses the table.
+        """
+        names = book.domain.names
+        if self.reveals:
+            return book, tuple(known)
+        needed = {book.schema.target} - {None}
+        apart = [name for name in book.encoding.constant if name in names and name not in needed]
+        apart = [one for one in apart if self._fits([n for n in names if n != one], book)]
+        while apart and not self._fits([n for n in names if n not in apart], book):
+            apart.pop()
+        if not apart:
+            return book, tuple(known)
+        others = {*names} - {*apart}
+        return book.without(*apart), tuple(one for one in known if others.issuperset(one.clique))
+
+    def _fits(self, names: Sequence[str], book: Ledger) -> bool:
+        """Whether the mechanism takes a table of these columns."""
+        try:
+            if isinstance(self.recipe, Constrained):
+                self.recipe.check_independences(self.allowed, names, book.schema.target)
+            if isinstance(self.recipe, Choosy):
+                self.recipe.check(names, book.schema.target)
+        except BadInput:
+            return False
+        return bool(names)
 
 
 def budget_for(epsilon: float, delta: float, schema: Schema | None) -> Budget:

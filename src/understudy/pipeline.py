@@ -11,7 +11,8 @@ from understudy.knowledge import Independence
 from understudy.mechanisms.api import Mechanism, Model, Remarking, Revealing
 from understudy.mechanisms.catalog import AUTO
 from understudy.mechanisms.parameters import told
-from understudy.privacy import discover
+from understudy.model.visible import check_visible, hidden_counts, visible_part
+from understudy.privacy import discover, strays
 from understudy.privacy.answers import MalformedRecords, Measurement
 from understudy.privacy.budget import number
 from understudy.privacy.ledger import Ledger
@@ -155,32 +156,32 @@ def synthesize(  # noqa: PLR0913 - each is a choice of its own, by name
         alone = _reads_alone(recipe)
         plan = None if strict or alone else discover.plan(book, finding)
         malformed = None if alone else discover.malformed(book)
+        stated = book.schema
         known, notes = ((), ()) if plan is None else _discover(book, plan, tell)
+        missed = () if alone else strays.count(book, stated)
         asked, weighed = book, None
-        shared: tuple[str, ...] = ()
         if protection is not None:
-            shared = tuple(protection.remarks(book.encoding))
-            for sentence in shared:
-                tell(sentence.removesuffix("."))
             tell(protection.doing)
             weighed = protection.weigh(book, known)
             asked, known = weighed.ledger, weighed.known
             book.declare(CURVE, weighed.told())
+        asked, known = chosen.modelled(asked, known)
         tell(f"Asking and fitting: {recipe.name}")
         model = recipe.fit(asked, known, allowed)
         demanded.check_kept(allowed, model)
+        check_visible(model, book.encoding.hidden)
         certificate = book.close()
         book.end()
     total = model.total if weighed is None else rows_of(model, weighed)
-    count, note = _count(rows, total, book.schema)
     facts = book.schema
+    count, note = _count(rows, total * visible_part(model, book.encoding.hidden), facts)
     if isinstance(model, RowsAlone):
         facts = model.schema
         note += _unmet(rows, seed, model)
     drawn = _drawn(model, facts, count, seed)
     said = recipe.remarks(model, book.schema.target) if isinstance(recipe, Remarking) else ()
-    notes = (*_malformed_note(malformed, total), *notes)
-    return Release(drawn, certificate, facts, model, (*costs, *notes, *shared, *said, *note))
+    notes = (*_malformed_note(malformed, total), *notes, *_stray_notes(book, model, missed, total))
+    return Release(drawn, certificate, facts, model, (*costs, *notes, *said, *note))
 
 
 def _reads_alone(recipe: Mechanism) -> bool:
@@ -200,6 +201,16 @@ def _malformed_note(found: MalformedRecords | None, rows: float) -> tuple[str, .
         "otherwise repair the file."
     )
     return (note,)
+
+
+def _stray_notes(
+    book: Ledger, model: Model, missed: Sequence[Measurement], total: float
+) -> tuple[str, ...]:
+    """Which share of each column's values misses its facts, and what becomes of them."""
+    if isinstance(model, RowsAlone):
+        return ()
+    hidden = hidden_counts(model, book.encoding.hidden)
+    return strays.notes(book.schema, missed, hidden, total)
 
 
 def _unmet(rows: int | None, seed: int | None, model: RowsAlone) -> tuple[str, ...]:

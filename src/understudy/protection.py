@@ -1,17 +1,16 @@
 """Records that shall lose less than others: rare ones, and those that a public condition names."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
 
 import numpy as np
 
-from understudy.encode import Encoding
 from understudy.errors import BadInput
 from understudy.mechanisms.api import Model
 from understudy.mechanisms.parameters import told
-from understudy.privacy import discover
+from understudy.privacy import discover, strays
 from understudy.privacy.answers import Measurement
 from understudy.privacy.budget import Budget, number
 from understudy.privacy.caps import Cap
@@ -112,9 +111,11 @@ class Protection:
         if cap.rho <= budget.rho * share:
             reach = at_most(smallest_cap(budget, share))
             found, counted = self._before(schema, finding)
+            stray = strays.counted(schema)
             what = "pairs with the target" if self._recipe.pairs else "single columns"
             ways = [
                 *(["what the columns hold is found out"] if found else []),
+                *(["values that miss what is declared are counted"] if stray else []),
                 *([f"{what} are counted"] if counted else []),
             ] or ["malformed records are counted"]
             less = f"; or spend less on it: {_LESS[bool(found)]}" if found or counted else ""
@@ -128,8 +129,10 @@ class Protection:
     def spent_before(self, schema: Schema, finding: float) -> Fraction:
         """The part of the budget that is spent before anybody can count less, at most."""
         found, counted = self._before(schema, finding)
-        malformed = discover.MALFORMED_SHARE
-        return malformed + (1 - malformed) * (found + (1 - found) * counted)
+        left = Fraction(1)
+        for share in (discover.MALFORMED_SHARE, found, strays.share_of(schema), counted):
+            left *= 1 - share
+        return 1 - left
 
     def _before(self, schema: Schema, finding: float) -> tuple[Fraction, Fraction]:
         """What finding out takes, and of the rest what counting the declared columns takes."""
@@ -151,17 +154,6 @@ class Protection:
         if self.risk is None:
             return "Weighing records by the conditions"
         return "Weighing records by how rare they are"
-
-    def remarks(self, encoding: Encoding) -> Iterator[str]:
-        """Columns of conditions in which missing values share a cell with others."""
-        for name in dict.fromkeys(one.column for one in self.where):
-            cells = encoding.cells[name]
-            if cells.missing is None and 0 in cells.fallback:
-                yield (
-                    f"Column {name!r} has no cell for missing values. They fall into its first "
-                    f"cell ({cells.describe(0)}), so that all records there count less under a "
-                    "condition. Declare null = true to keep them apart."
-                )
 
     def weigh(self, ledger: Ledger, known: Sequence[Measurement]) -> Weighed:
         """The ledger in which they count less."""
@@ -192,7 +184,9 @@ def rows_of(model: Model, weighed: Weighed) -> float:
     """About how many rows the table has, by a model of what they count."""
     if weighed.kept is not None:
         return model.total / weighed.kept
-    weights = weighed.weights.of_rows(model.sample(_DRAWN, np.random.default_rng(0)))
+    drawn = model.sample(_DRAWN, np.random.default_rng(0))
+    drawn = weighed.ledger.encoding.with_constants(drawn, _DRAWN)
+    weights = weighed.weights.of_rows(drawn)
     weights = np.where(weights > 0, weights, UNIT)
     return float(model.total * np.minimum(UNIT / weights, _MOST_FOLD).mean())
 

@@ -34,7 +34,7 @@ from understudy.schema import Schema
 from understudy.schema_files import schema_from_toml
 from understudy.separation import Separation
 from understudy.stored_files import CSV, FORMULA_SAFE, PARQUET, RAW, read_rows, too_large
-from understudy.synthetic_rows import DrawnRows, Rows, StoredRows
+from understudy.synthetic_rows import DrawnRows, Rows, StoredRows, encoding_of
 from understudy.table_files import check_format, write_rows
 from understudy.twostage.rows_alone import RowsAlone
 
@@ -42,7 +42,8 @@ MODEL = "model.json"
 COLUMNS = "columns.json"
 """In place of a model, where none is kept: what the columns hold."""
 REPORT = "report.html"
-_FORMAT = "understudy model 1"
+_FORMATS = _FORMAT_1, _FORMAT = "understudy model 1", "understudy model 2"
+"""Models of format 1 know no hidden codes: values without a code had that of another value."""
 _MODELS = {
     kind.kind: kind
     for kind in (ProductModel, GraphicalModel, MergedModel, BayesNet, CopulaModel, LabelledModel)
@@ -74,6 +75,13 @@ class Release:
     model: Model
     notes: tuple[str, ...] = ()
     """What a person should know before using it."""
+
+    @property
+    def encoding(self) -> Encoding:
+        """How values become the model's codes."""
+        if isinstance(self.model, RowsAlone):
+            return Encoding(self.schema)
+        return encoding_of(self.model, self.schema)
 
     @property
     def table(self) -> pa.Table:
@@ -151,7 +159,7 @@ class Release:
 
     def _model_file(self, notes: list[str], *, raw: bool) -> bytes:
         content = {
-            "format": _FORMAT,
+            "format": _FORMAT if self.encoding.hides else _FORMAT_1,
             "text": RAW if raw else FORMULA_SAFE,
             "kind": self.model.kind,
             "schema": spelled_out(self.schema),
@@ -174,7 +182,7 @@ class Release:
                 certificate=self.certificate,
                 schema=self.schema,
                 model=self.model,
-                codes=Encoding(self.schema).codes(some),
+                codes=self.encoding.codes(some),
                 rows=self.rows.count,
                 notes=self.notes,
                 format=format,
@@ -268,8 +276,10 @@ def load(folder: str | Path, *, max_bytes: int | None = None) -> Release:
         found = read_rows(folder, certificate.files, schema, text=text, max_bytes=max_bytes)
         rows = StoredRows(found)
         model = RowsAlone(schema, rows.table) if alone else _model(content)
-        honest = content["format"] == _FORMAT and (content["kind"] == RowsAlone.kind) == alone
-        if not honest or model.domain != Encoding(schema).domain:
+        encoding = Encoding(schema, hides=alone or content["format"] == _FORMAT)
+        honest = (content["kind"] == RowsAlone.kind) == alone
+        honest = honest and content["format"] in _FORMATS
+        if not honest or not encoding.fits(model.domain):
             raise ValueError(MODEL)
         # Such rows are made of real ones, or such facts were.
         if (alone or revealed(schema)) and not certificate.not_private:
@@ -335,8 +345,6 @@ def _notes(content: object) -> tuple[str, ...]:
 
 
 def _model(content: Mapping[str, Any]) -> Model:
-    if content["format"] != _FORMAT:
-        raise ValueError(_FORMAT)
     return _MODELS[content["kind"]].from_json(content["model"])
 
 

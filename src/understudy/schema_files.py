@@ -220,7 +220,9 @@ def _facts(column: Column) -> dict[str, Any]:
     facts: dict[str, Any] = {}
     for name in _FACTS:
         value = getattr(column, name)
-        if value is None or value == () or (name == "categories" and column.categories_file):
+        listed_elsewhere = name == "categories" and column.categories_file
+        nothing = value == () and name != "categories"  # no category at all is a fact
+        if value is None or nothing or listed_elsewhere:
             continue
         facts[name] = list(value) if isinstance(value, tuple) else value
         if isinstance(value, StrEnum):

@@ -11,6 +11,7 @@ import pyarrow as pa
 from understudy.encode import Encoding
 from understudy.errors import BadInput
 from understudy.mechanisms.api import Model
+from understudy.model.visible import visible
 from understudy.schema import Schema
 
 MOST_ROWS = 10**6
@@ -71,6 +72,17 @@ class DrawnRows:
         return cls(model, schema, count, np.random.SeedSequence(seed).entropy)  # type: ignore[arg-type]
 
     @cached_property
+    def encoding(self) -> Encoding:
+        """How the model's codes are decoded."""
+        return encoding_of(self.model, self.schema)
+
+    @cached_property
+    def visible(self) -> Model:
+        """The model of rows without hidden codes."""
+        found: Model = visible(self.model, self.encoding.hidden)
+        return found
+
+    @cached_property
     def table(self) -> pa.Table:
         """All of them at once."""
         return pa.concat_tables(self._drawn()).combine_chunks()
@@ -80,7 +92,21 @@ class DrawnRows:
         return StoredRows(self.table).blocks() if "table" in vars(self) else self._drawn()
 
     def _drawn(self) -> Iterator[pa.Table]:
-        rng, encoding = np.random.default_rng(self.seed), Encoding(self.schema)
+        rng, encoding = np.random.default_rng(self.seed), self.encoding
         for start in range(0, self.count, ROWS_PER_BLOCK):
             rows = min(ROWS_PER_BLOCK, self.count - start)
-            yield encoding.decode(self.model.sample(rows, rng), rng)
+            codes = encoding.with_constants(self.visible.sample(rows, rng), rows)
+            yield encoding.decode(codes, rng)
+
+
+def encoding_of(model: Model, schema: Schema) -> Encoding:
+    """Return the encoding that a model was fitted under; one of format 1 knows no hidden codes.
+
+    Raises:
+        BadInput: The model's columns are not those of the schema.
+    """
+    for encoding in (Encoding(schema), Encoding(schema, hides=False)):
+        if encoding.fits(model.domain):
+            return encoding
+    msg = "The model draws other codes than the schema describes."
+    raise BadInput(msg)

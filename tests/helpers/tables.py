@@ -44,6 +44,13 @@ def storages(kind: Kind) -> list[Storage]:
     return dated if kind in {Kind.DATE, Kind.DATETIME} else plain
 
 
+def numbered(name: str, size: int, **facts) -> Column:
+    """A column of so many codes: the whole number 0, 1, … is its own code; no code is hidden."""
+    labels = tuple(map(str, range(size - 1)))
+    kind = Kind.CATEGORICAL
+    return Column(name=name, kind=kind, categories=labels, other="rest", null=False, **facts)
+
+
 @st.composite
 def columns(draw, kind: Kind | None = None, name: str = "x") -> Column:
     """A column with every fact that an encoding needs; of an unknown kind only if asked for."""

@@ -22,6 +22,7 @@ from pyarrow import csv
 from scipy import stats
 from typer.testing import CliRunner
 
+from helpers.tables import numbered
 from understudy.cli.app import app
 from understudy.column import Column, Kind, Role
 from understudy.domain import Domain
@@ -58,12 +59,7 @@ METHODS = [kind.name for kind in MECHANISMS]
 
 def coded(**sizes):
     """A schema of whole codes."""
-    return Schema(
-        tuple(
-            Column(name=name, kind=Kind.CATEGORICAL, categories=tuple(range(size)), null=False)
-            for name, size in sizes.items()
-        )
-    )
+    return Schema(tuple(numbered(name, size) for name, size in sizes.items()))
 
 
 # --- metadata and pre-processing that are read off the private data -------------------------------

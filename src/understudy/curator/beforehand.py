@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 from scipy.special import log_ndtr, ndtr
 
 from understudy.encode import Encoding
+from understudy.privacy.accountant import cost
 from understudy.privacy.answers import Measurement
 from understudy.privacy.certificate import Certificate
 from understudy.privacy.events import Gaussian
@@ -43,19 +44,21 @@ def gaussian_delta(mu: Numbers | float, epsilon: Numbers | float) -> Numbers:
     return np.asarray(np.clip(np.where(mu > _NOTHING, apart, equal), 0.0, 1.0))
 
 
-def beforehand(
+def beforehand(  # noqa: PLR0913, PLR0917 - the parts of one loss
     weight_at: Sequence[tuple[Numbers, Numbers]],
     cells: int,
     scale: float,
     second: float,
     delta: float,
+    strays: float = 0.0,
 ) -> float:
     """A record's ε before the first counts are known, both for coming and for going.
 
     Noise of the scale on its `cells` counts tells it apart by L; what comes after, by a normal law
     that is w `second` wide. δ(ε) = E δ_G(w μ₂; ε - L), where w depends on the noise. The part of
     the noise along the record's own cells is integrated; `weight_at` gives, for draws of the rest,
-    the weight by how far all its counts are moved together.
+    the weight by how far all its counts are moved together. Whatever its weight, counts of `strays`
+    add so much to the square of that width.
     """
     steps = np.arange(-_REACH, _REACH + _FINE / 2, _FINE)
     chance = np.exp(-(steps**2) / 2)
@@ -69,7 +72,15 @@ def beforehand(
         own = np.array([np.interp(moved, at, weight) for at, weight in weight_at])
 
         def exceeds(epsilon: float, own: Numbers = own, apart: Numbers = apart) -> bool:
-            return float((gaussian_delta(own * second, epsilon - apart) @ chance).mean()) > delta
+            return (
+                float(
+                    (
+                        gaussian_delta(np.sqrt((own * second) ** 2 + strays), epsilon - apart)
+                        @ chance
+                    ).mean()
+                )
+                > delta
+            )
 
         low, high = 0.0, 1.0
         while exceeds(high):
@@ -95,6 +106,10 @@ class Estimator:
     """How far a record of full weight stands out by what weighs rows."""
     delta: float
     weights: RowWeights
+    hidden: Mapping[str, int]
+    """By column, the code of values that have no other."""
+    strays: float = 0.0
+    """How far any record stands out by the count of strays, squared."""
 
     def losses(self, row: Mapping[str, int], rng: np.random.Generator) -> tuple[float, float]:
         """Given the released counts, and beforehand."""
@@ -104,13 +119,16 @@ class Estimator:
         ends = np.array([-1.0, 1.0])
         fixed = [(ends, np.full(2, own))]
         given = _normal_epsilon(
-            np.sqrt(len(row) / self.scale**2 + (own * self.second) ** 2), self.delta
+            np.sqrt(len(row) / self.scale**2 + self.strays + (own * self.second) ** 2),
+            self.delta,
         )
         if self.conditional and weights.scores(code)[0] >= weights.thresholds[-1]:
             fixed = [(ends, np.full(2, weights.weights[-1] / UNIT))]
-            return given, beforehand(fixed, len(row), self.scale, self.second, self.delta)
+            return given, beforehand(
+                fixed, len(row), self.scale, self.second, self.delta, self.strays
+            )
         drawn = [self._drawn(row, rng) for _ in range(_DRAWS)]
-        return given, beforehand(drawn, len(row), self.scale, self.second, self.delta)
+        return given, beforehand(drawn, len(row), self.scale, self.second, self.delta, self.strays)
 
     def _drawn(self, row: Mapping[str, int], rng: np.random.Generator) -> tuple[Numbers, Numbers]:
         """Counts drawn anew: the record's weight, by how far its own cells are moved together.
@@ -118,7 +136,9 @@ class Estimator:
         The threshold stays where this draw puts it: one record's cells hardly move it.
         """
         noisy = {n: c + rng.normal(0.0, self.scale, len(c)) for n, c in self.counts.items()}
-        _, steps = steps_by(self.recipe, rarity_by(self._known(noisy)).law, self.capped)
+        _, steps = steps_by(
+            self.recipe, rarity_by(self._known(noisy), hidden=self.hidden).law, self.capped
+        )
         starts = sorted(steps)
         off = np.mean([noisy[name][code] - self.counts[name][code] for name, code in row.items()])
         moves = np.linspace(-_REACH, _REACH, _COARSE) * self.scale / np.sqrt(len(row))
@@ -152,7 +172,8 @@ def estimator_of(
 ) -> Estimator | str:
     """What estimates losses beforehand; or why nothing does."""
     entries = certificate.entries
-    first = [entry for entry in entries if "weights" not in entry.request]
+    full = [entry for entry in entries if "weights" not in entry.request]
+    first = [entry for entry in full if "strays" not in entry.request]
     curve, protection = certificate.public[CURVE], certificate.public[PROTECTION]
     weights = weights_told(curve)
     names = list(weights.columns)
@@ -178,4 +199,8 @@ def estimator_of(
         float(np.sqrt(2 * float(second))),
         certificate.budget.converting,
         weights,
+        encoding.hidden,
+        float(
+            sum(2 * cost(one.event, certificate.budget.order) for one in full if one not in first)
+        ),
     )

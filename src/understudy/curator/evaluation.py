@@ -28,7 +28,6 @@ from understudy.curator.target import Target
 from understudy.curator.task import Task
 from understudy.curator.trials import run_trials
 from understudy.curator.verdict import task_verdict, verdicts
-from understudy.encode import Encoding
 from understudy.errors import BadInput, listed
 from understudy.knowledge import Independence
 from understudy.protection import CURVE
@@ -208,7 +207,7 @@ def _records(
     if any(not names <= set(table.column_names) for table in subject.arrow.values()):
         return None  # without all columns nobody knows what a row weighs
     tell("Adding up what records lost")
-    encoding = Encoding(release.schema).only(names)
+    encoding = release.encoding.only(names)
     codes = {side: encoding.codes(table) for side, table in subject.arrow.items()}
     return records.judge(release.certificate, encoding, codes, subject.tables, task, rng)
 

@@ -89,7 +89,7 @@ class Subject:
         return sorted(names for names in groups if set(names) <= set(self.tables.names))
 
     def _encoding(self, release: Release) -> Encoding:
-        return Encoding(release.schema).only(self.tables.names)
+        return release.encoding.only(self.tables.names)
 
 
 def released(synthetic: Any) -> Release | None:  # noqa: ANN401 - a release, a path, a table

@@ -17,6 +17,7 @@ from understudy.encode.labels import LabelCells
 from understudy.encode.numbers import NumberCells
 from understudy.encode.ops import Ops, Storage, Value, check_storage
 from understudy.encode.shapes import ShapeCells
+from understudy.encode.stray_cells import StrayCells
 from understudy.errors import BadInput, SchemaError, listed
 from understudy.schema import Schema
 
@@ -34,7 +35,11 @@ class Cells(Protocol):
 
     @property
     def missing(self) -> int | None:
-        """The cell of missing values, if there is one."""
+        """The cell of values that are missing, or the hidden one, if there is either."""
+
+    @property
+    def hidden(self) -> int | None:
+        """The cell of values that have no other, where there is one; it is never decoded."""
 
     @property
     def fallback(self) -> frozenset[int]:
@@ -79,6 +84,10 @@ class Encoding:
     schema: Schema
     shapes: bool = False
     """Whether columns with open facts are coded by their shape, to find these facts out."""
+    hides: bool = True
+    """Whether values that have no cell share a hidden one; in releases of format 1 they did not."""
+    strays: tuple[str, ...] = ()
+    """Where columns are named: these alone are coded, by how their values miss what is declared."""
 
     def __post_init__(self) -> None:
         # An open `null` costs one cell; without categories or bounds there are no cells at all.
@@ -98,7 +107,34 @@ class Encoding:
     @cached_property
     def cells(self) -> dict[str, Cells]:
         """The cells of each released column, in the schema's order."""
-        return {column.name: _cells(column) for column in self.schema.coded}
+        if self.strays:
+            return {c.name: StrayCells(c) for c in self.schema.coded if c.name in self.strays}
+        return {column.name: _cells(column, hides=self.hides) for column in self.schema.coded}
+
+    @cached_property
+    def hidden(self) -> dict[str, int]:
+        """By column, the cell of values that have no other; rows with one are never decoded."""
+        return {name: c.hidden for name, c in self.cells.items() if c.hidden is not None}
+
+    @cached_property
+    def constant(self) -> tuple[str, ...]:
+        """Columns of which every value has the same cell: there is nothing to model."""
+        return tuple(name for name, cells in self.cells.items() if cells.size == 1)
+
+    def fits(self, domain: Domain) -> bool:
+        """Whether a model of this domain draws these codes; it may lack constant columns."""
+        known = [name for name in domain.names if name in self.cells]
+        absent = set(self.cells) - set(known)
+        return absent <= set(self.constant) and domain == self.domain.project(known)
+
+    def with_constants(
+        self, codes: Mapping[str, NDArray[np.unsignedinteger]], rows: int
+    ) -> dict[str, NDArray[np.unsignedinteger]]:
+        """Codes of so many rows with those of constant columns, in the schema's order."""
+        known = dict(codes)
+        for name in self.constant:
+            known.setdefault(name, np.zeros(rows, self.dtype(name)))
+        return {name: known[name] for name in self.cells if name in known}
 
     @cached_property
     def domain(self) -> Domain:
@@ -146,7 +182,8 @@ class Encoding:
         """A table with the declared types, one row per code.
 
         Columns draw independently of each other, so that decoding adds no dependence that the
-        codes do not have.
+        codes do not have. Rows with hidden codes have to be removed before; here they would come
+        out as missing, which is no value either.
         """
         for name, code in codes.items():
             self.domain.check((name,))
@@ -156,7 +193,7 @@ class Encoding:
         return pa.table({name: self.cells[name].decode(code, rng) for name, code in codes.items()})
 
 
-def _cells(column: Column) -> Cells:
+def _cells(column: Column, *, hides: bool) -> Cells:
     if set(column.silent) - {"null"}:
         return ShapeCells(column)
-    return NumberCells(column) if column.kind.numeric else LabelCells(column)
+    return NumberCells(column, hides) if column.kind.numeric else LabelCells(column, hides)

@@ -17,11 +17,13 @@ YES_WORDS = ("true", "t", "yes", "y", "1", "1.0")
 class LabelCells:
     """One cell per category, then one for other values, then one for missing ones.
 
-    The last two exist where the schema has them. Without either, a stray value counts in the
-    first cell: a record is never dropped, for that would change the row count.
+    The last two exist where the schema has them. Without either, values that are not listed and
+    missing ones share a hidden last cell. It is counted like any other and never decoded.
     """
 
     column: Column
+    hides: bool = True
+    """Whether there is a hidden cell; releases of format 1 have none, and used the first cell."""
 
     @property
     def labels(self) -> tuple[str | int | bool, ...]:
@@ -32,13 +34,20 @@ class LabelCells:
 
     @property
     def missing(self) -> int | None:
-        """The cell of missing values, always the last."""
-        return self.size - 1 if self.column.null is not False else None
+        """The cell of values that are missing, or the hidden one: the last, if it exists."""
+        open_ = self.column.null is not False
+        return self.size - 1 if open_ or self.hidden is not None else None
 
     @property
     def other(self) -> int | None:
         """The cell of values that are not listed."""
         return len(self.labels) if self.column.other is not None else None
+
+    @property
+    def hidden(self) -> int | None:
+        """The cell of values that have no other: counted, and never decoded."""
+        closed = self.column.null is False and self.column.other is None
+        return len(self.labels) if self.hides and closed else None
 
     @property
     def fallback(self) -> frozenset[int]:
@@ -58,23 +67,30 @@ class LabelCells:
     @property
     def size(self) -> int:
         """How many cells there are."""
-        return len(self.labels) + (self.column.other is not None) + (self.column.null is not False)
+        open_, named = self.column.null is not False, self.column.other is not None
+        return len(self.labels) + named + open_ + (self.hidden is not None)
 
     def read(self, value: Value, storage: Storage, ops: Ops) -> tuple[Value, ...]:
         """The text by which values are told apart."""
+        if self.size == 1:
+            return (_anything(value, storage, ops),)
         if self.column.kind is Kind.BOOLEAN:
             return (ops.lower(ops.text(value, storage)),)
-        if isinstance(self.labels[0], int):
+        if self._whole:
             return (ops.whole_text(ops.number(value, storage)),)
         return (ops.text(value, storage),)
 
     def code(self, readings: tuple[Value, ...], ops: Ops) -> Value:
         """The cell of each value."""
         (text,) = readings
+        if self.size == 1:
+            return ops.where(ops.known(text), 0, 0)
         missing, stray = self._missing, self._stray
         otherwise: Value = missing
         if stray != missing:
             otherwise = ops.where(ops.filled(text), stray, missing)
+        if not self.labels:
+            return ops.where(ops.filled(text), stray, missing)
         if self.column.kind is not Kind.BOOLEAN:
             return ops.position(text, tuple(str(label) for label in self.labels), otherwise)
         yes = ops.position(text, YES_WORDS, -1) >= 0
@@ -88,8 +104,13 @@ class LabelCells:
         if self.column.other is not None:
             values.append(self.column.other)
         if self.missing is not None:
-            values.append(None)
+            values.append(None)  # also for the hidden cell, whose rows are removed before
         return pa.array(values, self.arrow_type).take(pa.array(codes))
+
+    @property
+    def _whole(self) -> bool:
+        """Whether the categories are whole numbers."""
+        return bool(self.labels) and isinstance(self.labels[0], int)
 
     @property
     def searched(self) -> bool:
@@ -101,12 +122,21 @@ class LabelCells:
         """The type that values decode to."""
         if self.column.kind is Kind.BOOLEAN:
             return pa.bool_()
-        return pa.int64() if isinstance(self.labels[0], int) else pa.string()
+        return pa.int64() if self._whole else pa.string()
 
     def describe(self, code: int) -> str:
         """The cell in words."""
+        if code == self.hidden:
+            return "not listed or missing"
         if code == self.missing:
             return "missing"
         if code == self.other:
             return f"{self.column.other} (any other value)"
         return str(self.labels[code])
+
+
+def _anything(value: Value, storage: Storage, ops: Ops) -> Value:
+    """A number for each value, which its code does not depend on."""
+    if storage in {Storage.DATE, Storage.TIMESTAMP}:
+        return ops.moment(value, storage)
+    return ops.where(ops.filled(ops.text(value, storage)), 1.0, 0.0)

@@ -36,11 +36,14 @@ class NumberCells:
     """Bins first, then one cell per atom, then one for missing values.
 
     Inside, every value is a number: dates count days and datetimes seconds since 1970. Bins
-    of equal width are found by one division, others by search. Without a missing cell, a
-    missing value counts in the first cell.
+    of equal width are found by one division, others by search. In a column without missing
+    values the last cell is hidden: it counts values that are missing or unreadable, and is never
+    decoded.
     """
 
     column: Column
+    hides: bool = True
+    """Whether there is a hidden cell; releases of format 1 have none, and used the first cell."""
 
     def __post_init__(self) -> None:
         if not math.isfinite(self._span * self._cuts):
@@ -69,8 +72,13 @@ class NumberCells:
 
     @property
     def missing(self) -> int | None:
-        """The cell of missing values, always the last."""
-        return self.size - 1 if self.column.null is not False else None
+        """The cell of values that are missing, or the hidden one: the last, if it exists."""
+        return self.size - 1 if self._last else None
+
+    @property
+    def hidden(self) -> int | None:
+        """The cell of values that have no other: counted, and never decoded."""
+        return self.size - 1 if self.hides and self.column.null is False else None
 
     @property
     def fallback(self) -> frozenset[int]:
@@ -80,7 +88,12 @@ class NumberCells:
     @property
     def size(self) -> int:
         """How many cells there are."""
-        return len(self.bins) + len(self.atoms) + (self.column.null is not False)
+        return len(self.bins) + len(self.atoms) + self._last
+
+    @property
+    def _last(self) -> bool:
+        """Whether the last cell holds values that are missing or unreadable."""
+        return self.hides or self.column.null is not False
 
     def read(self, value: Value, storage: Storage, ops: Ops) -> tuple[Value, ...]:
         """A number; for a date written as text its parts."""
@@ -95,6 +108,10 @@ class NumberCells:
         number, known = self._number(readings, ops)
         (otherwise,) = self.fallback
         return ops.where(known, self._code(number, ops), otherwise)
+
+    def known_number(self, readings: tuple[Value, ...], ops: Ops) -> tuple[Value, Value]:
+        """What was read as a number, and whether it is one."""
+        return self._number(readings, ops)
 
     def cell_of(self, number: float) -> int:
         """The cell of a number that has been read."""
@@ -151,7 +168,7 @@ class NumberCells:
         return whole if cuts == span else ops.floor(whole * float(cuts) / float(span))
 
     def decode(self, codes: NDArray[np.unsignedinteger], rng: np.random.Generator) -> Value:
-        """One value per code: drawn evenly inside a bin, exact for an atom, null for missing."""
+        """One value per code: drawn evenly inside a bin, exact for an atom, null for the rest."""
         cells = codes.astype(np.int64)
         values = np.zeros(len(cells))
         binned = cells < len(self.bins)
@@ -179,6 +196,8 @@ class NumberCells:
 
     def describe(self, code: int) -> str:
         """The cell in words."""
+        if code == self.hidden:
+            return "missing or unreadable"
         if code == self.missing:
             return "missing"
         if code >= len(self.bins):

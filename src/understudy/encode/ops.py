@@ -43,8 +43,8 @@ NUMBER_STORAGE = "number"
 def check_storage(column: Column, storage: Storage) -> None:
     """Refuse storage that has no agreed reading as the column's kind; decided by public types."""
     dates, kind, stored = {Storage.DATE, Storage.TIMESTAMP}, column.kind, storage.public
-    if kind is Kind.UNKNOWN:
-        return
+    if kind is Kind.UNKNOWN or (column.categories == () and column.other is None):
+        return  # nothing is read of a column in which every value is missing
     if not kind.numeric and storage in dates:
         msg = (
             f"Column {column.name!r} is {kind} in the schema but stored as a {stored}. Declare it "

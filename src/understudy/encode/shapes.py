@@ -58,6 +58,11 @@ class ShapeCells:
         return MISSING
 
     @property
+    def hidden(self) -> None:
+        """No cell: shapes are never decoded at all."""
+        return
+
+    @property
     def fallback(self) -> frozenset[int]:
         """The cells of values that are missing or unreadable."""
         return frozenset({MISSING, TEXT})

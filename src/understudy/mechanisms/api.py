@@ -1,6 +1,6 @@
 """What a mechanism is: a value that asks a ledger, and makes a model of the answers."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any, ClassVar, Protocol, runtime_checkable
@@ -41,6 +41,12 @@ class Model(Protocol):
     @property
     def total(self) -> float:
         """How many rows the table has, about."""
+
+    def visible(self, hidden: Mapping[str, int]) -> "Model":
+        """The model given that no column has its hidden code, by column; never an error.
+
+        Columns may not come to depend on each other by it: `understudy.model.visible`.
+        """
 
     def sample(self, rows: int, rng: np.random.Generator) -> dict[str, NDArray[np.unsignedinteger]]:
         """Codes of that many rows, by column."""

@@ -28,6 +28,7 @@ from understudy.mechanisms.parameters import check_number
 from understudy.model.labelled import Features, LabelledModel
 from understudy.model.labels import ClassLabels, NumberLabels
 from understudy.model.product import ProductModel
+from understudy.model.visible import visible
 from understudy.privacy.answers import Measurement
 from understudy.privacy.ledger import Ledger
 from understudy.select.label_inputs import Tables, input_tables
@@ -155,7 +156,7 @@ def _labels(
     inputs = input_tables(ledger.encoding.cells, kept) or _idle(ledger.domain, told.column)
     taught = method.label_model.taught(ledger, told, inputs if kept else {}, features.total)
     rng = np.random.default_rng(0)
-    drawn = features.sample(_DRAWN, rng)
+    drawn = visible(features, ledger.encoding.hidden).sample(_DRAWN, rng)
     return method.label_model.labels(
         told, inputs, taught, drawn, rng, hard=method.hard, match=method.match
     )

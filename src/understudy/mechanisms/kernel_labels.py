@@ -20,6 +20,7 @@ from understudy.model.kernel_scorer import KernelScorer
 from understudy.model.kernels import Gaussian, kernel_matrix
 from understudy.model.labelled import Features
 from understudy.model.labels import ClassLabels, NumberLabels
+from understudy.model.visible import visible
 from understudy.privacy.answers import NoisySum
 from understudy.privacy.ledger import Ledger
 from understudy.privacy.row_maps import InducingFeatures
@@ -70,7 +71,7 @@ class KernelLabelModel:
     ) -> ClassLabels | NumberLabels:
         """Labels for all that is left of a budget."""
         rng = np.random.default_rng(0)
-        drawn = features.sample(_DRAWN, rng)
+        drawn = visible(features, ledger.encoding.hidden).sample(_DRAWN, rng)
         others = [name for name in ledger.domain.names if name != told.column]
         places = {
             name: _places(ledger.encoding.cells[name], drawn[name]) for name in kept or others[:1]
@@ -180,10 +181,13 @@ def _places(cells: Cells, drawn: NDArray[np.unsignedinteger]) -> Numbers:
         # Directions at random are nearly at right angles.
         axes = np.random.default_rng(2).normal(size=(cells.size, _AXES))
         return np.asarray(axes / np.linalg.norm(axes, axis=1, keepdims=True) * _APART)
-    table = np.zeros((cells.size, 1 if cells.missing is None else 2))
+    apart = cells.missing if cells.hidden is None else None
+    table = np.zeros((cells.size, 1 if apart is None else 2))
     table[:, 0] = ranks(shares, ordered_codes(cells))
-    if cells.missing is not None:
-        table[cells.missing] = (0.5, _APART)
+    if apart is not None:
+        table[apart] = (0.5, _APART)
+    elif cells.missing is not None:
+        table[cells.missing] = 0.5
     return table
 
 

@@ -28,6 +28,7 @@ from understudy.mechanisms.labelling import (
 )
 from understudy.mechanisms.parameters import check_number
 from understudy.model.labelled import LabelledModel
+from understudy.model.visible import visible
 from understudy.privacy.answers import Measurement
 from understudy.privacy.ledger import Ledger
 from understudy.separation import Separation
@@ -243,7 +244,7 @@ def _drawn_inputs(
     encoding = ledger.encoding
 
     def make(real: Frame, wanted: Sequence[str], rng: np.random.Generator) -> Frame:
-        drawn = encoding.decode(model.sample(real.rows, rng), rng)
+        drawn = encoding.decode(visible(model, encoding.hidden).sample(real.rows, rng), rng)
         return Frame.of(drawn.select(list(wanted)), encoding.schema)
 
     return make

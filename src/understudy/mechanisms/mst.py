@@ -51,26 +51,27 @@ class Mst:
         self, ledger: Ledger, known: Sequence[Measurement] = (), allowed: Allowed = anything
     ) -> MergedModel:
         """A model of the ledger's table."""
-        domain = ledger.domain
+        domain, hidden = ledger.domain, ledger.encoding.hidden
         ones = [(name,) for name in domain.names]
         check_bytes(domain, ones, self.model_bytes)
         third = ledger.rest() / 3 if len(ones) > 1 else ledger.rest()
         # MEASURE: single columns
         single = measured(ledger, ones, rho=third, allocation=self.allocation)
         alone = [*known, *single]
-        columns = Columns.of(domain, alone, rarity=self.rarity)
+        columns = Columns.of(domain, alone, rarity=self.rarity, hidden=hidden)
         merged = ledger.merged(columns.groups)
         # SELECT: a tree of pairs, by how far they are from independent
         room = self.model_bytes / BYTES_PER_CELL - sum(merged.domain.sizes.values())
+        varied = [name for name in domain.names if merged.domain.sizes[name] > 1]
         edges = [
             from_independent(columns, pair)
-            for pair in combinations(domain.names, 2)
+            for pair in combinations(varied, 2)
             if merged.domain.size(pair) <= room and domain.size(pair) <= ledger.most_cells
         ]
         tree = self.tree(merged, edges, rho=third, allowed=allowed, most_cells=room)
         if not tree and len(ones) > 1:  # no pair is allowed, or none has room
             alone += measured(ledger, ones, rho=ledger.rest(), allocation=self.allocation)
-            columns = Columns.of(domain, alone, rarity=self.rarity)
+            columns = Columns.of(domain, alone, rarity=self.rarity, hidden=hidden)
             merged = ledger.merged(columns.groups)
         # MEASURE: its pairs, for all that is left
         pairs = measured(merged, tree, rho=merged.rest(), allocation=self.allocation)

@@ -195,7 +195,7 @@ class Prism:
         # MEASURE: single columns
         alone = [*known, *bought(self, ledger, ones, background * _SINGLE)]
         background *= 1 - _SINGLE
-        columns = Columns.of(domain, alone, rarity=self.rarity)
+        columns = Columns.of(domain, alone, rarity=self.rarity, hidden=ledger.encoding.hidden)
         room = Room(ledger, ledger.merged(columns.groups), columns, allowed, self.model_bytes)
         # SELECT: the features of each target
         features, pairs, spent = task_pairs(self, room, targets, whole, task)

@@ -9,7 +9,7 @@ from understudy.errors import listed
 from understudy.mechanisms.api import Model
 from understudy.model.counts import combined
 from understudy.model.merged import MergedModel
-from understudy.privacy.answers import Measurement
+from understudy.model.visible import summed_to
 from understudy.select.contradicted import Margin, contradictions
 
 if TYPE_CHECKING:
@@ -77,7 +77,7 @@ def _margins(model: Model) -> dict[str, Margin]:
         if merged is None or not told:
             # Off the largest table that holds it, where nothing else was measured of it.
             told = told or [one for one in model.measurements if name in one.clique]
-            values, variance = combined(_summed(one, name) for one in told)
+            values, variance = combined(summed_to(one, name) for one in told)
             found[name] = Margin(np.maximum(values, 0.0), variance)
             continue
         counts = merged.coarse.marginal((name,))
@@ -87,10 +87,3 @@ def _margins(model: Model) -> dict[str, Margin]:
         each[-1] *= size - len(counts) + 1
         found[name] = Margin(counts, each)
     return found
-
-
-def _summed(one: Measurement, name: str) -> Measurement:
-    """What a table tells of one of its columns."""
-    others = tuple(place for place, other in enumerate(one.clique) if other != name)
-    spread = np.broadcast_to(np.square(one.scale), one.values.shape).sum(axis=others)
-    return Measurement((name,), one.values.sum(axis=others), np.sqrt(spread))

@@ -11,6 +11,9 @@ from enum import StrEnum
 from fractions import Fraction
 from typing import ClassVar
 
+import numpy as np
+from numpy.typing import NDArray
+
 from understudy.domain import Clique
 from understudy.encode.numbers import NumberCells
 from understudy.errors import BadInput, UnknownColumn, listed
@@ -136,13 +139,18 @@ def _naive_bayes(
     if not bins:
         return net
     # MEASURE and FIT: columns with moments
-    middles = {name: found.middles for name, found in bins.items()}
+    # Rows with a hidden code add nothing to moments, and none is drawn.
+    middles = {n: _padded(found.middles, domain.sizes[n]) for n, found in bins.items()}
     row_map = ClippedMoments(middles, 1.0, by=target, classes=domain.sizes[target])
     noisy = ledger.sum(row_map, rho=ledger.rest())
     sums = noisy.values.reshape(row_map.shape)
     counts = net.total * net.steps[0].shares[0]
+
+    def law(place: int, one: Bins) -> NDArray[np.float64]:
+        return one.shares(*class_laws(sums[:, :, place], counts, noisy.scale, one))
+
     laws = [
-        Step((target,), (name,), one.shares(*class_laws(sums[:, :, k], counts, noisy.scale, one)))
+        Step((target,), (name,), _padded(law(k, one), domain.sizes[name]))
         for k, (name, one) in enumerate(bins.items())
     ]
     return replace(net, steps=(*net.steps, *laws))
@@ -170,6 +178,14 @@ def _noise(ledger: Ledger, parts: int) -> float:
 def _bins(ledger: Ledger, name: str) -> Bins | None:
     """The bins of a column that moments tell; None where it is counted."""
     cells = ledger.encoding.cells[name]
-    if not isinstance(cells, NumberCells) or cells.size != len(cells.bins):
+    if not isinstance(cells, NumberCells):
         return None
-    return Bins.of(cells) if cells.size > _MOMENTS + 1 else None
+    if cells.size != len(cells.bins) + (cells.hidden is not None):
+        return None
+    return Bins.of(cells) if len(cells.bins) > _MOMENTS + 1 else None
+
+
+def _padded(numbers: NDArray[np.float64], size: int) -> NDArray[np.float64]:
+    """Numbers of bins along the last axis, and 0 for the hidden code where there is one."""
+    more = [(0, 0)] * (numbers.ndim - 1) + [(0, size - numbers.shape[-1])]
+    return np.pad(numbers, more)

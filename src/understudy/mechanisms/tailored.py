@@ -30,6 +30,7 @@ from understudy.mechanisms.prism import Prism
 from understudy.mechanisms.target_first import TargetFirst
 from understudy.model.estimate import MODEL_BYTES, check_bytes
 from understudy.model.labelled import Features, LabelledModel
+from understudy.model.visible import visible
 from understudy.privacy.answers import Measurement
 from understudy.privacy.ledger import Ledger
 from understudy.select.label_inputs import MOST_CODES, evened, input_tables, kept_inputs
@@ -222,7 +223,7 @@ class Tailored:
             return cast("Model", joint)
         # MEASURE and FIT: the model of the task
         rng = np.random.default_rng(0)
-        shown = joint.sample(self.shown, rng)
+        shown = visible(joint, ledger.encoding.hidden).sample(self.shown, rng)
         told = _told(ledger.encoding.cells[target], target, shown[target], joint.total)
         inputs = evened(input_tables(ledger.encoding.cells, kept), shown)
         begun = taught = self.label_model.taught_by(told, inputs, shown, joint.total)

@@ -81,8 +81,10 @@ class TargetFirst:
             return ProductModel.of(domain, [*known, *_bought(ledger, ones, whole)])
         # MEASURE: single columns
         alone = [*known, *_bought(ledger, ones, whole * _SINGLE)]
-        columns = Columns.of(domain, alone, rarity=_RARITY)
+        columns = Columns.of(domain, alone, rarity=_RARITY, hidden=ledger.encoding.hidden)
         room = Room(ledger, ledger.merged(columns.groups), columns, allowed, self.model_bytes)
+        if target not in room.varied:  # with one code there is nothing to predict
+            target = None
         # SELECT and MEASURE: pairs with the target
         task, before = whole * Fraction(self.task), ledger.rest()
         pairs = _target_pairs(room, target, task)
@@ -141,8 +143,8 @@ def _target_pairs(room: Room, target: str | None, rho: Fraction) -> list[Clique]
 def _forest(room: Room, target: str | None, pairs: Sequence[Clique], rho: Fraction) -> list[Clique]:
     """Pairs that are far from independent, and tie columns that nothing but the target ties."""
     merged, size = room.merged, room.merged.domain.size
-    names = [name for name in merged.domain.names if not (pairs and name == target)]
-    if len(names) == 1:
+    names = [name for name in room.varied if not (pairs and name == target)]
+    if len(names) <= 1:
         return []
     scale = merged.measure_event([()], rho=rho * (1 - _CHOOSING) / (len(names) - 1)).scale
     edges = [
@@ -176,7 +178,7 @@ def _still_wrong(
     time would take longer than all the rest.
     """
     merged, begun = room.merged, [one.clique for one in known]
-    number = max(round(_WRONG_PER_COLUMN * len(merged.domain)), 1)
+    number = max(round(_WRONG_PER_COLUMN * len(room.varied)), 1)
     paid = rho * (1 - _CHOOSING)
     most = useful_cells(merged, room.columns.total, paid / number, _USEFUL)
     candidates = _candidates(room, target, begun, most)
@@ -200,7 +202,7 @@ def _candidates(
 ) -> dict[Clique, float]:
     """Pairs, and triples with the target, that are not measured; with how much errors count."""
     domain, whole = room.merged.domain, room.ledger
-    pairs: list[Clique] = list(combinations(domain.names, 2))
+    pairs: list[Clique] = list(combinations(room.varied, 2))
     triples: list[Clique] = []
     if target:
         tied = [n for n in domain.names if n != target and domain.canonical((n, target)) in begun]

@@ -1,7 +1,7 @@
 """A chain of conditional tables: each column given some that come before it."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -13,9 +13,15 @@ from understudy.model.checks import checked_shares, checked_total
 from understudy.model.cliques import with_single_columns
 from understudy.model.counts import believable_total, combined, fitted
 from understudy.model.estimate import estimate, needed_bytes
+from understudy.model.factor import Factor
+from understudy.model.graphical import GraphicalModel
+from understudy.model.junction_tree import JunctionTree
 from understudy.model.marginals import axes_of, summed_onto
 from understudy.model.sample import Step, ancestral
 from understudy.privacy.answers import Measurement, measurement_from_json, measurement_to_json
+
+_MOST_CELLS = 2**22
+"""Of the tree on which a model without hidden codes is exact."""
 
 
 @dataclass(frozen=True)
@@ -75,6 +81,25 @@ class BayesNet:
         families = ((*step.given, *step.new) for step in self.steps)
         return with_single_columns(self.domain, families)
 
+    def visible(self, hidden: Mapping[str, int]) -> "BayesNet | GraphicalModel":
+        """Return the model of rows without hidden codes.
+
+        Exact where its tree is small. Else each column is drawn given that it has no hidden code
+        and given its parents, whose own shares do not go by that.
+        """
+        seen = {n: np.arange(self.domain.sizes[n]) != code for n, code in hidden.items()}
+        if not any(_has(step, hidden) for step in self.steps):
+            return self  # no row has a hidden code
+        if JunctionTree.of(self.domain, self.cliques).cells <= _MOST_CELLS:
+            with np.errstate(divide="ignore"):
+                factors = tuple(_factor(self.domain, step) for step in self.steps)
+            exact = GraphicalModel(
+                self.domain, self.total, factors, self.measurements, rounded=self.rounded
+            )
+            return exact.visible(hidden)
+        steps = [replace(s, shares=_seen(s, seen.get(s.new[0]))) for s in self.steps]
+        return replace(self, steps=tuple(steps))
+
     def sample(self, rows: int, rng: np.random.Generator) -> dict[str, NDArray[np.unsignedinteger]]:
         """Codes of that many rows."""
         return ancestral(self.domain, self.steps, rows, rng, rounded=self.rounded)
@@ -111,6 +136,28 @@ class BayesNet:
         measurements = tuple(measurement_from_json(one) for one in content["measurements"])
         total, rounded = checked_total(content["total"]), bool(content["rounded"])
         return cls(domain, total, tuple(steps), measurements, rounded=rounded)
+
+
+def _factor(domain: Domain, step: Step) -> Factor:
+    """A column's shares given its parents, as a factor."""
+    clique = (*step.given, *step.new)
+    shares = step.shares / step.shares.sum(axis=1, keepdims=True)
+    return Factor(clique, np.log(shares).reshape(domain.shape(clique)))
+
+
+def _has(step: Step, hidden: Mapping[str, int]) -> bool:
+    """Whether a column may come out with its hidden code."""
+    (name,) = step.new
+    return name in hidden and bool(step.shares[:, hidden[name]].any())
+
+
+def _seen(step: Step, seen: NDArray[np.bool_] | None) -> NDArray[np.float64]:
+    """A column's shares among codes that are not hidden; even ones where nothing is left."""
+    if seen is None:
+        return step.shares
+    left = np.where(seen, step.shares, 0.0)
+    left = np.where(left.sum(axis=1, keepdims=True) > 0, left, seen)
+    return np.asarray(left / left.sum(axis=1, keepdims=True))
 
 
 def _counts(

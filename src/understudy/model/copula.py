@@ -1,7 +1,7 @@
 """Columns by their own laws, tied by the correlation of normal scores: a Gaussian copula."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -54,6 +54,10 @@ class CopulaModel:
     def cliques(self) -> tuple[Clique, ...] | None:
         """Return one clique of all columns if any correlate, else one per column."""
         return (self.domain.names,) if self.tied else cliques_of(self.columns)
+
+    def visible(self, hidden: Mapping[str, int]) -> "CopulaModel":
+        """Return the copula of the same correlation over columns without their hidden codes."""
+        return replace(self, columns=self.columns.visible(hidden))
 
     def sample(self, rows: int, rng: np.random.Generator) -> dict[str, NDArray[np.unsignedinteger]]:
         """Codes of that many rows: a Latin hypercube."""

@@ -16,6 +16,7 @@ from understudy.model.factor import Factor, Table, product
 from understudy.model.junction_tree import JunctionTree, joined_cliques
 from understudy.model.marginals import Beliefs, Inference
 from understudy.model.sample import Step, ancestral
+from understudy.model.visible import visible_shares
 from understudy.privacy.answers import Measurement, measurement_from_json, measurement_to_json
 
 _MOST_CELLS = 2**27
@@ -73,6 +74,42 @@ class GraphicalModel:
             msg = f"No row of the model has {', '.join(f'{n} = {c}' for n, c in codes.items())}."
             raise BadInput(msg) from None
         return replace(narrowed, total=self.total * float(share))
+
+    def visible(self, hidden: Mapping[str, int]) -> "GraphicalModel":
+        """Return the model of rows without hidden codes."""
+        seen = {
+            name: (np.arange(self.domain.sizes[name]) != code).astype(np.float64)
+            for name, code in hidden.items()
+        }
+        return self.weighted(seen)
+
+    def weighted(self, weights: Mapping[str, Table]) -> "GraphicalModel":
+        """Return the model in which each code counts by a weight, which 0 makes impossible.
+
+        Each weight is about one column, so that columns depend on each other as before. Where
+        noise left no possible row, columns are independent.
+        """
+        with np.errstate(divide="ignore"):
+            factors = tuple(Factor((name,), np.log(weight)) for name, weight in weights.items())
+        found = replace(self, factors=(*self.factors, *factors))
+        vars(found)["tree"] = self.tree  # a factor of one column ties nothing
+        try:
+            _ = found.beliefs
+        except BadInput:
+            return self._apart(weights)
+        return found
+
+    def _apart(self, weights: Mapping[str, Table]) -> "GraphicalModel":
+        """The columns by themselves, with weights of their codes."""
+        factors = []
+        for name in self.domain.names:
+            shares = self.beliefs.marginal((name,))
+            if name in weights:
+                shares = shares * weights[name]
+                shares = shares if shares.sum() > 0 else weights[name]
+            with np.errstate(divide="ignore"):
+                factors.append(Factor((name,), np.log(visible_shares(shares, None))))
+        return replace(self, factors=tuple(factors))
 
     def sample(self, rows: int, rng: np.random.Generator) -> dict[str, NDArray[np.unsignedinteger]]:
         """Codes of that many rows."""

@@ -1,7 +1,7 @@
 """Rows from one model, and a column of them from another that was trained for the task."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -18,6 +18,7 @@ from understudy.model.labels import ClassLabels, NumberLabels, Scorer
 from understudy.model.merged import MergedModel
 from understudy.model.product import ProductModel
 from understudy.model.shuffled import ShuffledColumns
+from understudy.model.visible import visible
 from understudy.privacy.answers import Measurement, measurement_from_json, measurement_to_json
 
 Features = ProductModel | GraphicalModel | MergedModel | BayesNet | CopulaModel | ShuffledColumns
@@ -72,6 +73,11 @@ class LabelledModel:
         if features is None or not known:
             return None
         return (*features, (self.target, *self.labels.scorer.inputs))
+
+    def visible(self, hidden: Mapping[str, int]) -> "LabelledModel":
+        """Return the model of rows without hidden codes."""
+        labels = self.labels.visible(hidden[self.target]) if self.target in hidden else self.labels
+        return replace(self, features=visible(self.features, hidden), labels=labels)
 
     def sample(self, rows: int, rng: np.random.Generator) -> dict[str, NDArray[np.unsignedinteger]]:
         """Codes of that many rows."""

@@ -143,6 +143,10 @@ class ClassLabels:
         shift = self.shift if self.moved is None else self.shift + self.moved
         return softmax(self._logits(codes) + shift)
 
+    def visible(self, hidden: int) -> "ClassLabels":
+        """Return labels that never are the hidden code."""
+        return replace(self, shares=_without(self.shares, self.codes, self.told, hidden))
+
     def law(self, codes: Codes) -> Numbers:
         """By row and code: the chance that it is drawn."""
         chances = self.chances(codes)
@@ -243,6 +247,10 @@ class NumberLabels:
         numbers = self._numbers(codes, rng)
         return replace(self, steps=np.quantile(numbers, np.clip(np.cumsum(shares)[:-1], 0, 1)))
 
+    def visible(self, hidden: int) -> "NumberLabels":
+        """Return labels that never are the hidden code."""
+        return replace(self, shares=_without(self.shares, self.codes, self.told, hidden))
+
     def law(self, codes: Codes) -> Numbers:
         """By row and code: the chance that it is drawn."""
         ahead = (self.steps - self.scorer(codes)[:, :1]) / max(self.spread, 1e-12)
@@ -306,6 +314,14 @@ def _untold(
     for code, share in zip(codes, shares, strict=True):
         drawn = np.where(rng.random(len(drawn)) < share, code, drawn)
     return drawn
+
+
+def _without(shares: Numbers, codes: NDArray[np.int64], told: int, hidden: int) -> Numbers:
+    """Shares in which the hidden code never occurs; refused where a model tells it."""
+    if hidden in codes[:told]:
+        msg = "A model of labels tells the hidden code, which no row may have."
+        raise BadInput(msg)
+    return np.where(codes == hidden, 0.0, shares)
 
 
 def _by_code(chances: Numbers, codes: NDArray[np.int64], untold: Numbers) -> Numbers:

@@ -1,7 +1,7 @@
 """The simplest model: every column by itself."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 from understudy.domain import Clique, Domain
 from understudy.model.checks import checked_shares, checked_total
 from understudy.model.counts import believable_total, combined, fitted
+from understudy.model.visible import visible_shares
 from understudy.privacy.answers import (
     Measurement,
     measurement_from_json,
@@ -44,6 +45,11 @@ class ProductModel:
     def cliques(self) -> tuple[Clique, ...]:
         """Return one clique per column: all columns are independent."""
         return tuple((name,) for name in self.domain.names)
+
+    def visible(self, hidden: Mapping[str, int]) -> "ProductModel":
+        """Return the model of rows without hidden codes."""
+        shares = {n: visible_shares(self.shares[n], code) for n, code in hidden.items()}
+        return replace(self, shares={**self.shares, **shares})
 
     def sample(self, rows: int, rng: np.random.Generator) -> dict[str, NDArray[np.unsignedinteger]]:
         """Codes of that many rows."""

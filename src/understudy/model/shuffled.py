@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 
 from understudy.domain import Clique, Domain
 from understudy.errors import BadInput
+from understudy.model.product import ProductModel
 from understudy.privacy.answers import Measurement
 
 _MOST_ROWS = 2**28
@@ -47,6 +48,13 @@ class ShuffledColumns:
     def total(self) -> float:
         """How many rows there are."""
         return float(self.rows)
+
+    def visible(self, hidden: Mapping[str, int]) -> "ShuffledColumns | ProductModel":
+        """Return the model of rows without hidden codes: whole shuffles where none has one."""
+        if not any(self.counts[name][code] for name, code in hidden.items()):
+            return self
+        shares = {name: counts / max(self.rows, 1) for name, counts in self.counts.items()}
+        return ProductModel(self.domain, self.total, shares).visible(hidden)
 
     def sample(self, rows: int, rng: np.random.Generator) -> dict[str, NDArray[np.unsignedinteger]]:
         """As many rows as there were are a shuffle; of others, whole shuffles and a part of one."""

@@ -95,7 +95,6 @@ class ProtectionCost:
     """Of all rows, if the cells of each column were equally common and nobody else counted less."""
     mean_weight_stated: float
     """The same, if no value met a condition because it is missing, unreadable or not listed."""
-    remarks: tuple[str, ...]
     smallest_cap: float
     """The ε that every record has lost before any can count less: no cap can be below."""
 
@@ -123,7 +122,6 @@ class ProtectionCost:
             conditions=tuple(one.described(schema) for one in protection.where),
             mean_weight=_mean_weight(marked, capped),
             mean_weight_stated=_mean_weight(stated, capped),
-            remarks=tuple(protection.remarks(encoding)),
             smallest_cap=epsilon_of_rho(weighed.spent, budget.converting),
         )
 
@@ -152,7 +150,6 @@ class ProtectionCost:
                 "meet a condition. A record whose value is missing, unreadable or not listed "
                 "counts less too: nobody can tell that it does not meet the condition."
             )
-        yield from self.remarks
         if self.smallest_cap:
             yield (
                 "In the counts before, every record counts fully; these cost epsilon "

@@ -181,7 +181,12 @@ def _why(recipe: Mechanism, decision: Decision | None, *, automatic: bool) -> It
 def _protection_cost(told: Rehearsal, chosen: Chosen, facts: Schema) -> ProtectionCost | None:
     if told.opened.weighed is None or chosen.protection is None:
         return None
-    before = told.entries[: told.opened.opening]
+    opening = told.opened.opening
+    before = [
+        entry
+        for place, entry in enumerate(told.entries)
+        if place < opening or entry.request.get("strays")
+    ]
     found = sum((Fraction(cost(one.event, chosen.budget.order)) for one in before), Fraction(0))
     return ProtectionCost.of(chosen.protection, told.opened.weighed, chosen.budget, found, facts)
 

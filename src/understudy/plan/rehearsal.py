@@ -21,7 +21,7 @@ from understudy.plan.forecast import (
 )
 from understudy.plan.laps import lap
 from understudy.plan.made_up_rows import made_up_file, made_up_rows
-from understudy.privacy import discover
+from understudy.privacy import discover, strays
 from understudy.privacy.account import Entry
 from understudy.privacy.answers import Measurement
 from understudy.privacy.ledger import Ledger
@@ -87,7 +87,7 @@ def rehearse(
             enough = _enough(decision, as_made, rows)
             if enough > made:
                 return rehearse(chosen, facts, enough, rows, starting)
-            model = chosen.recipe.fit(opened.ledger, opened.known, chosen.allowed)
+            model = chosen.recipe.fit(*chosen.modelled(opened.ledger, opened.known), chosen.allowed)
             demanded.check_kept(chosen.allowed, model)
             certificate = book.close()
             if isinstance(chosen.recipe, Remarking):
@@ -124,6 +124,7 @@ def _opened(chosen: Chosen, facts: Schema, book: Ledger) -> Opened:
         protection.check(book.budget, book.unit, facts, share)
     found = None if finding is None else discover.discover(book, finding)
     known, opening = () if found is None else found.known, len(book.entries)
+    strays.count(book, facts)
     if protection is None:
         return Opened(book, known, opening, opening, finding, found, None)
     weighed = protection.weigh(book, known)

@@ -16,6 +16,7 @@ class Part(StrEnum):
 
     FORM = "counting malformed records"
     FINDING = "finding out open facts"
+    STRAYS = "counting values that miss what is declared"
     SCORES = "scores of how rare records are"
     ROWS = "the number of rows"
     COLUMNS = "single columns"
@@ -37,6 +38,7 @@ class Part(StrEnum):
 _HUES = {
     Part.FORM: 2,
     Part.FINDING: 3,
+    Part.STRAYS: 5,
     Part.SCORES: 6,
     Part.ROWS: 4,
     Part.COLUMNS: 0,
@@ -70,6 +72,9 @@ def split_of(
         share = float(Fraction(cost(entry.event, budget.order)) / budget.rho)
         if entry.request["door"] == "malformed":
             found[Part.FORM] += share
+            continue
+        if entry.request.get("strays"):
+            found[Part.STRAYS] += share
             continue
         if place < weighing:
             found[Part.FINDING if place < opening else Part.SCORES] += share

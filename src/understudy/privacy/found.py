@@ -66,13 +66,12 @@ def with_nulls(column: Column, answer: Measurement) -> Found:
     """A column of which only this was open: whether cells may be missing, the last of its own."""
     null = bool(answer.values[-1] > STANDS_OUT * answer.scale)
     found = replace(column, null=null, source=Source.BOUGHT)
-    if null:
+    if null or column.other is None:  # the few that are missing have the hidden cell
         return Found(found, answer)
-    # Without a cell of their own, the few that are missing count in another.
+    # Without a cell of their own, the few that are missing count as "other".
     values, variances = answer.values[:-1].copy(), np.full(len(answer.values) - 1, answer.scale**2)
-    place = len(values) - 1 if column.other is not None else 0
-    values[place] += answer.values[-1]
-    variances[place] *= 2
+    values[-1] += answer.values[-1]
+    variances[-1] *= 2
     return Found(found, Measurement(answer.clique, values, np.sqrt(variances)))
 
 
@@ -175,11 +174,8 @@ def _measured(
     """What the fine histogram says about the column's cells."""
     cells = NumberCells(column)
     known = [bins[first] for first, _ in cells.bins] + [alone[atom] for atom in cells.atoms]
-    masses, variances = np.array([*known, (0.0, 0.0)][: cells.size]).T
-    # Without a cell of their own, the few that are missing count in the first.
-    place = 0 if cells.missing is None else cells.missing
-    masses[place] += fine.missing
-    variances[place] += fine.histogram.scale**2
+    # Where values may not be missing, the few that are have the hidden cell.
+    masses, variances = np.array([*known, (fine.missing, fine.histogram.scale**2)]).T
     return Measurement((column.name,), masses, np.sqrt(variances))
 
 
@@ -214,9 +210,9 @@ def labels(
     other = column.other
     if other is None and left > max(_LIKELY * np.sqrt(spread), _FEW * float(total.values)):
         other = next(label for label in _other_labels() if label not in values)
-    place = -1 if column.null else 0  # where values that nobody listed are counted
-    if other is not None:
-        place = len(values)
+    # Values that are not listed are "other"; else missing, or in the hidden cell.
+    place = len(values)
+    if other is not None or not column.null:
         counts.insert(place, 0.0)
         variances.insert(place, 0.0)
     counts[place] += left
@@ -247,26 +243,18 @@ def _other_labels() -> Iterator[str]:
 
 
 def blank(column: Column, storage: Storage, *, null: bool) -> Column:
-    """A column of which nothing stood out: all values in one cell."""
-    if storage in {Storage.DATE, Storage.TIMESTAMP}:
-        stored = Kind.DATE if storage is Storage.DATE else Kind.DATETIME
-        kind = stored if column.kind is Kind.UNKNOWN else column.kind
-        ends = (dt.datetime(1900, 1, 1), dt.datetime(2099, 12, 31))  # noqa: DTZ001 - naive
-        return Column(
-            name=column.name,
-            kind=kind,
-            bounds=ends,
-            bins=1,
-            null=null,
-            format=column.format,
-            role=column.role,
-            source=Source.BOUGHT,
-        )
+    """A column of which nothing stood out: text is "other", and all other values are missing.
+
+    No number or date may come out of it: nothing says of which order of magnitude values are.
+    """
+    numbers = storage not in {Storage.TEXT, Storage.BOOLEAN} or column.kind.numeric
+    other = None if numbers else column.other or "other"
     return Column(
         name=column.name,
         kind=Kind.CATEGORICAL,
-        categories=("other",),
-        null=null,
+        categories=(),
+        other=other,
+        null=null or numbers,
         role=column.role,
         source=Source.BOUGHT,
     )

@@ -299,15 +299,18 @@ class Ledger:
         """What values told by a threshold can still use up of δ."""
         return self._account.rest_delta
 
-    def recode(self, schema: Schema, *, shapes: bool = False) -> None:
-        """Code the rows by other facts from now on: public ones, or some made from answers."""
+    def recode(self, schema: Schema, *, shapes: bool = False, strays: Sequence[str] = ()) -> None:
+        """Code the rows by other facts from now on: public ones, or some made from answers.
+
+        With `strays`, only these columns are coded, by how their values miss the facts.
+        """
         self._check_whole()
         if schema.names != self.schema.names:
             msg = "Other facts must be about the same columns, in the same order."
             raise BadInput(msg)
         check_bought(self._core.stated, schema)
         self._core.individual.check_codes()
-        table = self._table().recoded(schema, shapes=shapes)
+        table = self._table().recoded(schema, shapes=shapes, strays=strays)
         self._core.table, self._core.encoding = table, table.encoding
         self._core.scored.clear()
 
@@ -415,7 +418,11 @@ class Ledger:
             look,
             lambda own: marginals_price(len(cliques), self.unit, rho=rho, scale=scale, weights=own),
         )
-        request = {"door": "measure", "cliques": [list(clique) for clique in cliques]}
+        request = {
+            "door": "measure",
+            "cliques": [list(clique) for clique in cliques],
+            **({"strays": True} if self._core.encoding.strays else {}),
+        }
         self._debit(event, look.told(request), look.weights)
         steps = 1 if look.weights is None else UNIT
         counts = look.counts(cliques, table.count)

@@ -199,8 +199,9 @@ def query_record(request: Mapping[str, Any], version: int) -> QueryRecord:
 
 
 def _marginals(request: Mapping[str, Any], _: int) -> MarginalsRecord:
-    _check_fields(request, {"cliques"}, {"weights", "merged"})
+    _check_fields(request, {"cliques"}, {"weights", "merged", "strays"})
     _check_merged(request)
+    _check(request.get("strays", True) is True, "a flag that is none")
     return MarginalsRecord(len(_cliques(request["cliques"])), _weighting(request))
 
 

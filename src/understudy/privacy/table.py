@@ -69,8 +69,9 @@ class PrivateTable:
         multiline: bool = False,
         most_cells: int = MOST_CELLS,
         shapes: bool = False,
+        strays: Sequence[str] = (),
     ) -> None:
-        self._encoding = Encoding(schema, shapes)
+        self._encoding = Encoding(schema, shapes, strays=tuple(strays))
         self._rows = (
             data
             if isinstance(data, OpenedRows)
@@ -118,10 +119,17 @@ class PrivateTable:
         self._opened()
         return self._malformed
 
-    def recoded(self, schema: Schema, *, shapes: bool = False) -> "PrivateTable":
-        """The same rows under other facts."""
+    def recoded(
+        self, schema: Schema, *, shapes: bool = False, strays: Sequence[str] = ()
+    ) -> "PrivateTable":
+        """The same rows under other facts; or only how some columns miss these facts."""
         return PrivateTable(
-            self._rows, schema, person=self._person, most_cells=self._most_cells, shapes=shapes
+            self._rows,
+            schema,
+            person=self._person,
+            most_cells=self._most_cells,
+            shapes=shapes,
+            strays=strays,
         )
 
     def values(self, columns: Mapping[str, Sequence[int] | None]) -> dict[str, ValueCounts]:

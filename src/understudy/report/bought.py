@@ -28,6 +28,7 @@ class Purpose(StrEnum):
     MEASURE = "measuring"
     LEARN = "training a model"
     FORM = "counting malformed records"
+    STRAYS = "counting values that miss what is declared"
     REVEAL = "revealing rows"
     REST = "not spent"
 
@@ -143,6 +144,8 @@ def purpose_of(entry: Entry, target: str | None, *, found: bool) -> Purpose:
     """What a request was for; some counts `found` facts out."""
     if isinstance(entry.event, Reveal):
         return Purpose.REVEAL
+    if entry.request.get("strays"):
+        return Purpose.STRAYS
     if found and entry.request["door"] != "malformed":
         return Purpose.FIND
     purpose = _PURPOSES.get(str(entry.request["door"]), Purpose.MEASURE)
@@ -165,7 +168,7 @@ def _broad_kind(entry: Entry) -> Hashable:
     """Requests that are summed up in one line: alike but for their noise."""
     request = entry.request
     columns = max(map(len, request["cliques"])) if request["door"] == "measure" else 0
-    return (request["door"], columns, "weights" in request)
+    return (request["door"], columns, "weights" in request, "strays" in request)
 
 
 def _purchase(purpose: Purpose, entries: list[Entry], order: float, whole: Fraction) -> Purchase:

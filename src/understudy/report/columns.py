@@ -88,11 +88,11 @@ def holds(column: Column) -> str:
 def _shown(cells: Cells, codes: NDArray[np.unsignedinteger], opening: Schema | None) -> ShownColumn:
     column = cells.column
     shares = np.bincount(codes, minlength=cells.size) / max(len(codes), 1)
-    missing = cells.missing
+    missing = cells.missing if cells.hidden is None else None
     numbers, binned = Histogram((), ()), 0
     if isinstance(cells, NumberCells):
         numbers, binned = histogram(cells, shares), len(cells.bins)
-    places = [place for place in range(binned, cells.size) if place != missing]
+    places = [place for place in range(binned, cells.size) if place != cells.missing]
     common = sorted([*numbers.apart, *places], key=lambda place: -shares[place])
     shown = common[:_MOST_LABELS]
     if column.kind is Kind.ORDINAL:

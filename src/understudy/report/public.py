@@ -14,6 +14,7 @@ from understudy.privacy.certificate import Certificate
 from understudy.privacy.facts import outline, undescribed
 from understudy.privacy.individual import EACH
 from understudy.privacy.promise import READING, replaces
+from understudy.privacy.strays import STRAYS
 from understudy.protection import CURVE, PROTECTION
 from understudy.report.words import number_of, shortened
 from understudy.schema import Schema
@@ -21,7 +22,7 @@ from understudy.schema_files import schema_from_toml
 from understudy.twostage.rows_alone import LID
 
 PARAMETERS = "parameters of the method"
-_NO_CHOICES = {"schema", "storage", READING, "unit", CURVE, CAPS, EACH, INPUTS, LID}
+_NO_CHOICES = {"schema", "storage", READING, "unit", CURVE, CAPS, EACH, INPUTS, LID, STRAYS}
 _LONGEST = 200
 """Of a choice that is shown."""
 _LONGEST_GRAPH = 20_000

@@ -25,18 +25,28 @@ class Columns:
     """The noisy counts after merging."""
 
     @classmethod
-    def of(cls, domain: Domain, measured: Sequence[Measurement], *, rarity: float) -> "Columns":
-        """Codes whose noisy count lies below so many standard deviations are rare."""
+    def of(
+        cls,
+        domain: Domain,
+        measured: Sequence[Measurement],
+        *,
+        rarity: float,
+        hidden: Mapping[str, int] | None = None,
+    ) -> "Columns":
+        """Codes whose noisy count lies below so many standard deviations are rare.
+
+        A `hidden` code that is rare joins the column's most frequent one, so that pairs have no
+        cells for it: no row of a release has it.
+        """
         total = believable_total(measured)
         counts, groups, merged = {}, {}, []
         for name in domain.names:
             values, variance = combined(one for one in measured if one.clique == (name,))
             counts[name] = fitted(values, variance, total)
             rare = values < rarity * np.sqrt(variance)
-            if rare.sum() > 1:
-                # The others keep their order, and the rare ones come last.
-                places = np.where(rare, (~rare).sum(), np.cumsum(~rare) - 1)
-                groups[name] = tuple(int(place) for place in places)
+            found = _groups(values, rare, (hidden or {}).get(name))
+            if found is not None:
+                places = groups[name] = found
                 values, variance = (summed(places, part) for part in (values, variance))
             merged.append(Measurement((name,), values, np.sqrt(variance)))
         return cls(total, counts, groups, tuple(merged))
@@ -55,6 +65,28 @@ class Columns:
         # Where noise left nothing of a group, its codes are as good as each other.
         within += empty[:, None] * (np.arange(len(empty))[:, None] == groups)
         return np.asarray(within / within.sum(axis=1, keepdims=True))
+
+
+def _groups(
+    values: NDArray[np.float64], rare: NDArray[np.bool_], hidden: int | None
+) -> tuple[int, ...] | None:
+    """The group of each code; None where each has one of its own."""
+    alone = ~rare
+    if hidden is not None:
+        alone[hidden] = True  # it never shares the group of rare codes
+    if (~alone).sum() <= 1:
+        alone[:] = True
+    faint = hidden is not None and bool(rare[hidden])
+    if alone.all() and not faint:
+        return None
+    if faint:
+        alone[hidden] = False
+    # The others keep their order, and the rare ones come last.
+    places = np.where(alone, np.cumsum(alone) - 1, alone.sum())
+    if faint:
+        seen = np.arange(len(values)) != hidden
+        places[hidden] = places[np.argmax(np.where(seen, values, -np.inf))]
+    return tuple(int(place) for place in places)
 
 
 def from_independent(columns: Columns, pair: Clique, *, offset: float = 0.0) -> L1Distance:

@@ -44,18 +44,24 @@ class Rarity:
         return tuple(ScoreTable.of(columns, scores) for columns, scores in self.tables.items())
 
 
-def rarity_by(known: Sequence[Measurement], target: str | None = None) -> Rarity:
+def rarity_by(
+    known: Sequence[Measurement],
+    target: str | None = None,
+    hidden: Mapping[str, int] | None = None,
+) -> Rarity:
     """Scores from noisy counts of single columns; with a target, of each column in its classes.
 
     A row's score is -log of its share among all rows, were columns independent (in each class).
-    What was not counted with the target is taken by itself.
+    What was not counted with the target is taken by itself. A `hidden` code is as rare as it was
+    counted: hardly any row has it.
     """
+    hidden = hidden or {}
     shares = dict(shares_by(known))
     tables: dict[Clique, Scores] = {}
     classes, spread = np.ones(1), [[_Part(np.zeros(1, np.int64), np.ones(1))]]
     if target is not None:
         own = tables[target,] = scores_by(*shares[target])
-        classes = _likely(*shares[target])
+        classes = _likely(*shares[target], hidden.get(target))
         spread = [[_Part(own[k : k + 1], np.ones(1))] for k in range(len(classes))]
     in_classes = {} if target is None else _in_classes(known, target)
     for name in dict.fromkeys(name for one in known for name in one.clique if name != target):
@@ -64,10 +70,13 @@ def rarity_by(known: Sequence[Measurement], target: str | None = None) -> Rarity
             shares.setdefault(name, (found.joint.sum(axis=1), found.floor))
             scores = [scores_by(*found.given(k)) for k in range(len(classes))]
             tables[name, str(target)] = np.stack(scores, axis=1)
-            parts = [_Part(one, _likely(*found.given(k))) for k, one in enumerate(scores)]
+            parts = [
+                _Part(one, _likely(*found.given(k), hidden.get(name)))
+                for k, one in enumerate(scores)
+            ]
         else:
             tables[name,] = scores_by(*shares[name])
-            parts = [_Part(tables[name,], _likely(*shares[name]))] * len(classes)
+            parts = [_Part(tables[name,], _likely(*shares[name], hidden.get(name)))] * len(classes)
         for rows, part in zip(spread, parts, strict=True):
             rows.append(part)
     return Rarity(shares, tables, _mixed(classes, [_law(rows) for rows in spread]))
@@ -126,13 +135,15 @@ class _Part:
     likely: Numbers
 
 
-def _likely(shares: Numbers, floor: float) -> Numbers:
+def _likely(shares: Numbers, floor: float, hidden: int | None) -> Numbers:
     """Shares in which codes below the floor count as if they were there.
 
     Noise has put many at 0 that rows do have; a law without them would take nearly every row of a
     small table for an outlier.
     """
     likely = np.maximum(shares, floor)
+    if hidden is not None:
+        likely[hidden] = shares[hidden]
     return np.asarray(likely / likely.sum())
 
 

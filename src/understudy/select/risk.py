@@ -180,7 +180,7 @@ def weighed(  # noqa: PLR0913 - the last three by name
     rho = ledger.rest() * Fraction(recipe.share)
     if open_:
         known += ledger.measure(open_, rho=rho)
-    rarity = rarity_by(known, target)
+    rarity = rarity_by(known, target, ledger.encoding.hidden)
     scored = rarity if everyone else rarity_by(())
     if recipe.threshold is Cut.COUNTED and scored.tables:
         scored = replace(scored, law=_counted(ledger, scored, rho * _COUNTING))

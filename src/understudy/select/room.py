@@ -27,9 +27,10 @@ class Room:
     def fitting(self, cliques: Iterable[Clique], others: Sequence[Clique]) -> list[Clique]:
         """Those of the cliques that can each be measured besides others."""
         size, most = self.ledger.domain.size, self.ledger.most_cells
+        varied = {*self.varied}
         return with_room(
             self.merged,
-            [clique for clique in cliques if size(clique) <= most],
+            [one for one in cliques if size(one) <= most and varied.issuperset(one)],
             [*self._ones, *others],
             model_bytes=self.model_bytes,
             allowed=self.allowed,
@@ -52,6 +53,11 @@ class Room:
         """The model that fits them best."""
         domain = self.merged.domain
         return estimate(domain, measurements, stop=stop, most_bytes=self.model_bytes).model
+
+    @property
+    def varied(self) -> list[str]:
+        """Columns with more than one code: the others say nothing about any column."""
+        return [name for name, size in self.merged.domain.sizes.items() if size > 1]
 
     @property
     def _ones(self) -> list[Clique]:

@@ -1,5 +1,6 @@
 """Rows without a model: what they were made with holds real rows, and is not kept."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, NoReturn
 
@@ -47,6 +48,11 @@ class RowsAlone:
     def total(self) -> float:
         """How many rows there are."""
         return float(self.table.num_rows)
+
+    def visible(self, hidden: Mapping[str, int]) -> "RowsAlone":
+        """Return the rows themselves: they hold values, and no codes."""
+        del hidden
+        return self
 
     def sample(self, rows: int, rng: np.random.Generator) -> NoReturn:
         """Refused."""

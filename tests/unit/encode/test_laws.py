@@ -66,9 +66,12 @@ class TestEveryKind:
             cells = encoding.cells["x"]
             if column.null is not False:
                 assert code == cells.missing == cells.size - 1
+                assert cells.hidden is None
+            elif column.other:
+                assert cells.missing is cells.hidden is None
+                assert code == len(column.categories)
             else:
-                assert cells.missing is None
-                assert code == (len(column.categories) if column.other else 0)
+                assert code == cells.missing == cells.hidden == cells.size - 1
 
         holds()
 

@@ -200,7 +200,7 @@ def test_how_much_labels_tell_is_computed_from_the_model(features):
         model = DpdSyn(features).fit(ledger)
     drawn = model.sample(200_000, np.random.default_rng(0))
     for other in ("a", "b", "noise"):
-        counts = np.zeros((2, 4, 1))
+        counts = np.zeros((model.domain.sizes["y"], model.domain.sizes[other], 1))
         np.add.at(counts, (drawn["y"].astype(int), drawn[other].astype(int), 0), 1)
         found = model_information(model, Independence("y", other))
         assert found == pytest.approx(conditional_information(counts), abs=0.008)
@@ -213,7 +213,7 @@ def test_how_much_labels_tell_is_computed_from_the_model(features):
 
 def test_weights_reach_training():
     with opened() as ledger:
-        light = ledger.weighted(ledger.weigh({"a": [0, 0, 0, 1]}, [1], [UNIT // 2, UNIT // 4]))
+        light = ledger.weighted(ledger.weigh({"a": [0, 0, 0, 1, 1]}, [1], [UNIT // 2, UNIT // 4]))
         DpdSyn().fit(light)
         assert all(entry.request["weights"]["most"] == UNIT // 2 for entry in ledger.entries)
     release = synthesize(

@@ -158,7 +158,7 @@ def test_a_class_that_no_row_has_is_like_all_others():
 
 def test_weighted_rows_count_less_and_nothing_is_divided_by_all_of_them():
     with opened(budget=RICH) as ledger:
-        half = ledger.weigh({"few": [0, 1, 1]}, [1], [1024, 512])
+        half = ledger.weigh({"few": [0, 1, 1, 1]}, [1], [1024, 512])
         weighted = ledger.weighted(half)
         model = Reps().fit(weighted)
     told = rows().to_pandas()
@@ -172,7 +172,7 @@ def test_weighted_rows_count_less_and_nothing_is_divided_by_all_of_them():
 @pytest.mark.parametrize("epsilon", [1e-3, 0.01, 0.02, 0.05])
 def test_noise_that_fine_sums_cannot_hold_is_for_counts(epsilon):
     with opened(NUMBERS, Budget(epsilon, 1e-9)) as ledger:
-        even = ledger.weigh({"age": [0] * 20}, [], [1024])
+        even = ledger.weigh({"age": [0] * 21}, [], [1024])
         Reps().fit(ledger.weighted(even))
         doors = [entry.request["door"] for entry in ledger.entries]
         assert doors == (["measure", "sum"] if epsilon >= 0.02 else ["measure"])
@@ -190,9 +190,9 @@ def test_with_risk_weights_it_is_the_papers_method():
         rows=100,
     )
     doors = [entry.request["door"] for entry in release.certificate.entries]
-    assert doors == ["measure", "measure", "sum"]
+    assert doors == ["measure", "measure", "measure", "sum"]  # strays first
     weighted = ["weights" in entry.request for entry in release.certificate.entries]
-    assert weighted == [False, True, True]
+    assert weighted == [False, False, True, True]
     assert release.table.num_rows == 100
 
 

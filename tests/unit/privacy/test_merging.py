@@ -12,7 +12,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import stats
 
-from understudy.column import Column, Kind, Source
+from helpers.tables import numbered
+from understudy.column import Source
 from understudy.domain import Domain
 from understudy.errors import BadInput, UnknownColumn
 from understudy.privacy.budget import Budget
@@ -33,10 +34,7 @@ RARE = 1e-6
 SIZES = {"x": 6, "y": 3, "z": 2}
 DOMAIN = Domain.of(SIZES)
 SCHEMA = Schema(
-    tuple(
-        Column(name=name, kind=Kind.CATEGORICAL, categories=tuple(range(size)), null=False)
-        for name, size in SIZES.items()
-    ),
+    tuple(numbered(name, size) for name, size in SIZES.items()),
     rows_bound=10**6,
 )
 GROUPS = {"x": [0, 2, 1, 2, 2, 1], "y": [1, 0, 0]}
@@ -414,12 +412,7 @@ def neighbours(unit):
 
 @pytest.fixture(scope="module")
 def small_ledger():
-    schema = Schema(
-        tuple(
-            Column(name=name, kind=Kind.CATEGORICAL, categories=tuple(range(size)), null=False)
-            for name, size in SMALL.sizes.items()
-        )
-    )
+    schema = Schema(tuple(numbered(name, size) for name, size in SMALL.sizes.items()))
     table = pa.table({"a": [0, 1], "b": [0, 1]})
 
     def of(unit, weights):

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from understudy.column import Column, Kind
+from helpers.tables import numbered
 from understudy.domain import Domain
 from understudy.knowledge import anything
 from understudy.model.estimate import MEASURED_BYTES, estimate, needed_bytes
@@ -162,12 +162,7 @@ PAIRS = [("x",), ("y",), ("z",), ("x", "y"), ("x", "z"), ("z", "y")]
 
 
 def opened(seed=0, **options):
-    schema = Schema(
-        tuple(
-            Column(name=name, kind=Kind.CATEGORICAL, categories=tuple(range(size)), null=False)
-            for name, size in SIZES.items()
-        )
-    )
+    schema = Schema(tuple(numbered(name, size) for name, size in SIZES.items()))
     rng = np.random.default_rng(seed)
     x = rng.integers(0, 4, 300)
     table = pa.table({"x": x, "y": (x > 1) ^ (rng.random(300) < 0.2), "z": rng.integers(0, 6, 300)})

@@ -178,3 +178,28 @@ def test_whatever_the_noise_groups_and_shares_are_sound(values, scale, rarity):
 def test_summed_adds_up_by_group():
     np.testing.assert_array_equal(summed((1, 0, 1), np.array([1.0, 2.0, 4.0])), [2, 5])
     assert summed([0], np.array([3.0])).dtype == np.float64
+
+
+def hiding(values, rarity=3.0, scale=10.0):
+    domain = Domain.of({"x": len(values)})
+    return Columns.of(domain, [one(values, scale)], rarity=rarity, hidden={"x": len(values) - 1})
+
+
+def test_a_hidden_code_within_its_noise_joins_the_commonest_and_costs_no_cell():
+    assert hiding([100.0, 500.0, 300.0, 5.0]).groups == {"x": (0, 1, 2, 1)}
+    assert hiding([100.0, -2.0, 5.0]).groups == {"x": (0, 1, 0)}  # one rare code stays by itself
+    assert hiding([100.0, 3.0, 5.0, 500.0, -20.0]).groups == {"x": (0, 2, 2, 1, 1)}
+    assert hiding([3.0, 5.0, 1.0]).groups == {"x": (0, 0, 0)}
+    assert hiding([500.0, 5.0]).groups == {"x": (0, 0)}  # nothing is left to tell apart
+
+
+def test_a_hidden_code_that_stands_out_has_a_group_of_its_own():
+    assert hiding([100.0, 500.0, 300.0, 50.0]).groups == {}
+    assert hiding([100.0, 3.0, 5.0, 400.0]).groups == {"x": (0, 2, 2, 1)}
+
+
+def test_the_counts_of_a_group_with_a_hidden_code_are_those_of_both():
+    found = hiding([100.0, 500.0, 300.0, 5.0])
+    (merged,) = found.measurements
+    assert merged.values.tolist() == [100.0, 505.0, 300.0]
+    np.testing.assert_allclose(merged.scale, [10.0, np.sqrt(200.0), 10.0])

@@ -9,8 +9,8 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from helpers.tables import brute_force, score_by_hand
-from understudy.column import Column, Kind, Role
+from helpers.tables import brute_force, numbered, score_by_hand
+from understudy.column import Role
 from understudy.errors import BadInput
 from understudy.pipeline import synthesize
 from understudy.privacy.answers import Measurement
@@ -25,10 +25,7 @@ from understudy.select.rarity import STEPS_PER_NAT, rarity_by
 from understudy.select.risk import Cut, RiskWeights, Shape, steps_by, weighed, weights_told
 
 SIZES = {"a": 3, "b": 2, "y": 2}
-COLUMNS = tuple(
-    Column(name=name, kind=Kind.INTEGER, bounds=(0, size - 1), null=False)
-    for name, size in SIZES.items()
-)
+COLUMNS = tuple(numbered(name, size) for name, size in SIZES.items())
 SCHEMA = Schema((*COLUMNS[:2], replace(COLUMNS[2], role=Role.TARGET)))
 CELLS = list(itertools.product(*(range(size) for size in SIZES.values())))
 # Of a's codes, 1 and 2 are as common as each other; but 2 is rare where y is 0.

@@ -38,7 +38,7 @@ from understudy.select.risk import (
 SIZES = {"a": 3, "b": 2, "c": 2}
 SCHEMA = Schema(
     tuple(
-        Column(name=name, kind=Kind.INTEGER, bounds=(0, size - 1), null=False)
+        Column(name=name, kind=Kind.INTEGER, bounds=(0, size - 1), null=False)  # and a hidden code
         for name, size in SIZES.items()
     )
 )
@@ -63,7 +63,9 @@ def table_of(rows):
 
 
 def measured(histogram, scale=3.0):
-    return [Measurement((name,), np.array(values), scale) for name, values in histogram.items()]
+    return [
+        Measurement((name,), np.array([*values, 0.0]), scale) for name, values in histogram.items()
+    ]
 
 
 def weights_of(histogram, recipe, **options):
@@ -201,7 +203,9 @@ def test_weights_are_made_of_noisy_counts_alone(monkeypatch):
 
 def coupled(monkeypatch, rows, **options):
     """A release whose first answers are the same whatever the rows hold; noise runs on alike."""
-    answers = iter([[np.array(v, np.int64) for v in HISTOGRAMS["rare"].values()]])
+    strays = [np.array([len(rows), 0, 0, 0, 0]) for _ in SIZES]  # first, how values miss the facts
+    counts = [np.array([*v, 0], np.int64) for v in HISTOGRAMS["rare"].values()]
+    answers = iter([strays, counts])
     whole = ledger_module.all_with_gaussian_noise
     seen = []
 
@@ -255,7 +259,7 @@ def test_on_neighbours_with_equal_histograms_all_that_is_public_is_equal(monkeyp
 def test_what_a_row_loses_is_never_less_than_its_exact_loss_and_not_much_more(own):
     first, second = BUDGET.rho / 4, BUDGET.rho * 3 / 4
     with Ledger.open(table_of([]), SCHEMA, BUDGET) as ledger:
-        weights = ledger.weigh({"a": [0, 0, 9]}, [9], [UNIT, own])
+        weights = ledger.weigh({"a": [0, 0, 9, 9]}, [9], [UNIT, own])
         ledger.measure([("a",), ("b",), ("c",)], rho=first)
         ledger.weighted(weights).measure([("a", "b"), ("b", "c")], rho=second)
         before, after = (entry.event for entry in ledger.entries)

@@ -5,7 +5,7 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from understudy.column import Column, Kind
+from helpers.tables import numbered
 from understudy.knowledge import anything
 from understudy.privacy.budget import Budget
 from understudy.privacy.events import Exponential
@@ -23,12 +23,7 @@ NO_LIMIT = float("inf")
 
 
 def opened(sizes=SIZES, count=200, seed=0):
-    schema = Schema(
-        tuple(
-            Column(name=name, kind=Kind.CATEGORICAL, categories=tuple(range(size)), null=False)
-            for name, size in sizes.items()
-        )
-    )
+    schema = Schema(tuple(numbered(name, size) for name, size in sizes.items()))
     rng = np.random.default_rng(seed)
     table = pa.table({name: rng.integers(0, size, count) for name, size in sizes.items()})
     return Ledger.open(table, schema, Budget(1e8, 1e-9), source=SeededForTests(seed))
