@@ -16,14 +16,9 @@ from numpy.typing import NDArray
 
 from understudy.column import LARGEST_INTEGER, Column, Kind, Role, Source, is_plain_text
 from understudy.encode.arrow_ops import ArrowOps, arrow_storage, plain_array, valid_text
+from understudy.encode.moments import MomentPattern, is_moment, seconds_since_1970
 from understudy.encode.numbers import NumberCells
-from understudy.encode.ops import (
-    MomentPattern,
-    Storage,
-    Value,
-    is_moment,
-    seconds_since_1970,
-)
+from understudy.encode.ops import Storage, Value
 from understudy.errors import SchemaError, SourceError
 from understudy.schema import Schema
 from understudy.schema_files import schema_to_toml

@@ -12,7 +12,9 @@ from understudy.column import Column
 from understudy.curator.tables import Sort
 from understudy.encode.arrow_ops import ArrowOps, arrow_storage, plain_array, valid_text
 from understudy.encode.labels import NO_WORDS, YES_WORDS
-from understudy.encode.ops import MomentPattern, Storage, is_moment, seconds_since_1970
+from understudy.encode.moments import MomentPattern, is_moment, seconds_since_1970
+from understudy.encode.ops import Storage
+from understudy.encode.written_numbers import read_number
 
 LARGEST = 1e100
 """Numbers beyond are moved here, so that squares and their sums stay within a double."""
@@ -95,7 +97,9 @@ class StoredColumn:
     def _numbers(self, sort: Sort, fact: Column | None) -> NDArray[np.float64]:
         ops = ArrowOps()
         if sort is Sort.NUMBER:
-            return ops.number(self.values, self.storage)
+            if fact is None:
+                return ops.number(self.values, self.storage)
+            return np.asarray(read_number(self.values, self.storage, fact, ops))
         if self.storage is not Storage.TEXT:
             return ops.moment(self.values, self.storage)
         pattern = MomentPattern(None if fact is None else fact.format)

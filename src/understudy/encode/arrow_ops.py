@@ -11,13 +11,8 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from understudy.column import LARGEST_INTEGER, WHITESPACE
-from understudy.encode.ops import (
-    LONGEST_NUMBER,
-    NUMBER,
-    MomentPattern,
-    Storage,
-    Value,
-)
+from understudy.encode.moments import MomentPattern
+from understudy.encode.ops import LONGEST_NUMBER, NUMBER, Storage, Value
 from understudy.errors import SourceError
 
 

@@ -13,15 +13,14 @@ from numpy.typing import NDArray
 from understudy.column import LARGEST_INTEGER
 from understudy.encode.arrow_ops import unusable_storage
 from understudy.encode.encoding import Encoding
+from understudy.encode.moments import MomentPattern, seconds_since_1970
 from understudy.encode.ops import (
     LARGEST_DOUBLE,
     LONGEST_NUMBER,
     NUMBER,
-    MomentPattern,
     Storage,
     Value,
     check_storage,
-    seconds_since_1970,
 )
 
 _MICROSECONDS = 6

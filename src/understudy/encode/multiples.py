@@ -103,7 +103,7 @@ class Multiples:
         def inside(multiples: Codes) -> NDArray[np.bool_]:
             values = self._steps.value(multiples)
             within = (values >= least) & (values <= greatest)
-            return within & (bin_of(np.clip(values, least, greatest)) == places)
+            return np.asarray(within & (bin_of(np.clip(values, least, greatest)) == places))
 
         # The ends of a bin are rounded numbers: the outermost multiples are found by their bins.
         self._low, self._high = high + 1, low - 1

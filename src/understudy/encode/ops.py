@@ -11,10 +11,7 @@ from enum import StrEnum
 from typing import Any, Protocol, TypeAlias
 
 from understudy.column import WHITESPACE, Column, Kind
-from understudy.encode.moments import MOMENT_PARTS as MOMENT_PARTS
-from understudy.encode.moments import MomentPattern as MomentPattern
-from understudy.encode.moments import is_moment as is_moment
-from understudy.encode.moments import seconds_since_1970 as seconds_since_1970
+from understudy.encode.moments import MomentPattern
 from understudy.errors import SchemaError
 
 Value: TypeAlias = Any

@@ -47,7 +47,7 @@ class NumberPattern:
             digits = f"(?:[0-9]{{1,3}}(?:[{thousands}][0-9]{{3}})+|[0-9]+)"
         # What is no number, such as a point alone, is refused by the plain grammar afterwards.
         number = f"([+-]?{digits}|[+-]?)(?:[{decimal}]([0-9]*))?([eE][+-]?[0-9]{{1,3}})?"
-        before = f"(?:([+-]?){_affix(column.prefix)}{_BLANKS})?" if column.prefix else "()"
+        before = f"(?:([+-]?){_BLANKS}{_affix(column.prefix)}{_BLANKS})?" if column.prefix else "()"
         after = f"(?:{_BLANKS}{_affix(column.suffix)})?" if column.suffix else ""
         return cls(f"^{_SPACE}{before}{number}{after}{_SPACE}$", decimal, thousands)
 

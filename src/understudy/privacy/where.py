@@ -15,8 +15,9 @@ from numpy.typing import NDArray
 from understudy.column import WHITESPACE, Column, Kind, Source
 from understudy.encode import Encoding
 from understudy.encode.labels import NO_WORDS, YES_WORDS, LabelCells
+from understudy.encode.moments import MomentPattern
 from understudy.encode.numbers import NumberCells
-from understudy.encode.ops import NUMBER, NUMBER_STORAGE, MomentPattern, Storage
+from understudy.encode.ops import NUMBER, NUMBER_STORAGE, Storage
 from understudy.errors import BadInput, UnknownColumn, listed
 from understudy.schema import Schema
 
