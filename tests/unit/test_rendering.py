@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 import understudy as us
 from helpers.tables import as_written, columns
 from understudy.column import Column, Kind
+from understudy.curator.evaluation import evaluate
 from understudy.encode import Encoding
 from understudy.encode.moments import resolution
 from understudy.rendering import held_as_text, is_text, longest, rendered, restored, written
@@ -216,5 +217,5 @@ def test_a_csv_file_gets_its_own_spelling_back_and_python_gets_dates(tmp_path):
     assert us.load(folder).table.equals(release.table)
     release.save(tmp_path / "two", format="parquet")
     assert us.load(tmp_path / "two").table.equals(release.table)
-    evaluation = us.evaluate(tmp_path / "in.csv", folder, target="ok")
-    assert evaluation is not None
+    evaluation = evaluate(tmp_path / "in.csv", folder, target="ok")
+    assert {"day", "price", "stars", "ok"} <= set(evaluation.tables.names)

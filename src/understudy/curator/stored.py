@@ -73,10 +73,15 @@ class StoredColumn:
         numbers = self._numbers(sort, fact)
         return np.clip(numbers, -LARGEST, LARGEST).take(self.places)
 
-    def texts(self, sort: Sort, *, whole: bool = False) -> list[str | None]:
+    def texts(
+        self, sort: Sort, *, whole: bool = False, spelling: tuple[str, str] | None = None
+    ) -> list[str | None]:
         """The distinct values as text, whole numbers without a point; None if missing.
 
-        `whole`: read text as numbers, where a schema says that they stand for labels.
+        Args:
+            sort: What the column is compared as.
+            whole: Read text as numbers, where a schema says that they stand for labels.
+            spelling: How a schema says that no and yes are written.
         """
         if self.storage is Storage.FLOAT:
             values = ArrowOps().number(self.values, self.storage).tolist()
@@ -91,7 +96,7 @@ class StoredColumn:
                 for value, number in zip(values, numbers, strict=True)
             ]
         texts = ["" if value is None else str(value).strip() for value in values]
-        known = [flag(text) if sort is Sort.FLAG else text for text in texts]
+        known = [flag(text, spelling) if sort is Sort.FLAG else text for text in texts]
         return [None if text in _MISSING else text for text in known]
 
     def _numbers(self, sort: Sort, fact: Column | None) -> NDArray[np.float64]:
@@ -109,7 +114,10 @@ class StoredColumn:
         return np.where(exists, seconds_since_1970(parts, ops), np.nan)
 
 
-def flag(text: str) -> str:
+def flag(text: str, spelling: tuple[str, str] | None = None) -> str:
     """A truth value, however it is written, as true or false."""
     word = text.lower()
+    for one, meaning in zip(spelling or (), ("false", "true"), strict=False):
+        if word == one.lower():
+            return meaning
     return "true" if word in YES_WORDS else "false" if word in NO_WORDS else text
