@@ -224,8 +224,7 @@ def _coded(
     whole = fact is not None and isinstance((fact.categories or ("",))[0], int)
     spelling = None if fact is None else fact.spelling
     texts = {
-        which: cells.texts(sort, whole=whole, spelling=spelling)
-        for which, cells in stored.items()
+        which: cells.texts(sort, whole=whole, spelling=spelling) for which, cells in stored.items()
     }
     counts: Counter[str] = Counter()
     for which, cells in stored.items():

@@ -114,9 +114,8 @@ class CellWriter:
         texts = np.array(integers.to_pylist(), object)
         fractions = known & ~whole & ~beyond
         texts[fractions] = [self._fraction(repr(one)) for one in numbers[fractions].tolist()]
-        texts[beyond] = [
-            None if self.exact else self._fraction(f"{one:.16e}") for one in numbers[beyond].tolist()
-        ]
+        large = [self._fraction(f"{one:.16e}") for one in numbers[beyond].tolist()]
+        texts[beyond] = [None] * len(large) if self.exact else large
         texts[~known] = None
         return _text_array(texts.tolist())
 
@@ -171,10 +170,8 @@ class CellWriter:
                     return _instant(cell) if self.exact else _seconds(cell)
                 case dt.date():
                     return written_moment(cell, self.moments or "%Y-%m-%d")
-                case Decimal() if not cell.is_finite():
-                    return None
                 case Decimal():
-                    return self._fraction(str(cell))
+                    return self._fraction(str(cell)) if cell.is_finite() else None
                 case _ if cell is None or type(cell).__name__ in {"NAType", "NaTType"}:
                     return None
                 case _:

@@ -215,11 +215,12 @@ class Where:
             return ~marked
         value, truth = self.value.strip(WHITESPACE), _truth(self.value)
         if cells.column.kind is Kind.BOOLEAN:
-            truths = {truth, _spelled_truth(value, cells.column)} - {None}
-            if not truths:
+            spelled = _spelled_truth(value, cells.column)
+            truth = truth if spelled is None else spelled
+            if truth is None:
                 self._refuse_unless_found(cells.column)
                 return ~marked
-            marked[[int(bool(one)) for one in truths]] = True
+            marked[int(truth)] = True
             return marked
         labels = [str(label) for label in cells.labels]
         marked[: len(labels)] = [_same(one, value) for one in labels]
@@ -288,14 +289,16 @@ def _meant(text: str, cells: NumberCells, storage: Storage) -> list[tuple[float,
         patterns = dict.fromkeys((column.format, None))
         return [one for pattern in patterns if (one := _moments(text, column, pattern))]
     plain = NumberCells(replace(column, **_PLAIN))
-    numbers = {one for way in (cells, plain) if (one := way.number_of(text)) is not None}
+    read = (way.number_of(text) for way in (cells, plain))
+    numbers = {number for number in read if number is not None}
     truth = _truth(text)
     if not numbers and storage is Storage.BOOLEAN and truth is not None:
         numbers = {float(truth)}
     # Whole numbers, too, may be stored in single precision; but never as text.
     stored = storage.public == NUMBER_STORAGE
-    near = [_nearby(one) if stored or column.kind is Kind.REAL else [one] for one in numbers]
-    return [(min(ones), max(ones)) for ones in near]
+    near = stored or column.kind is Kind.REAL
+    ways = [_nearby(number) if near else [number] for number in numbers]
+    return [(min(way), max(way)) for way in ways]
 
 
 def _nearby(number: float) -> list[float]:
