@@ -16,6 +16,7 @@ import numpy as np
 import pyarrow as pa
 
 from understudy import demanded
+from understudy.column import Column
 from understudy.encode import Encoding
 from understudy.errors import BadInput, CheckFailed, ReleaseTooLarge
 from understudy.mechanisms.api import Model
@@ -29,11 +30,21 @@ from understudy.model.product import ProductModel
 from understudy.privacy.certificate import Certificate
 from understudy.privacy.facts import revealed, spelled_out
 from understudy.privacy.folder import CERTIFICATE, Content, publish, read_certificate, verify
+from understudy.privacy.promise import READING
 from understudy.privacy.spelling import DEFECTS, spelled_for_people
+from understudy.rendering import held_as_text, rendered
 from understudy.schema import Schema
 from understudy.schema_files import schema_from_toml
 from understudy.separation import Separation
-from understudy.stored_files import CSV, FORMULA_SAFE, PARQUET, RAW, read_rows, too_large
+from understudy.stored_files import (
+    CSV,
+    DELIMITERS,
+    FORMULA_SAFE,
+    PARQUET,
+    RAW,
+    read_rows,
+    too_large,
+)
 from understudy.synthetic_rows import DrawnRows, Rows, StoredRows, encoding_of
 from understudy.table_files import check_format, write_rows
 from understudy.twostage.rows_alone import RowsAlone
@@ -91,12 +102,12 @@ class Release:
     @property
     def data(self) -> Any:  # noqa: ANN401 - pandas ships no types
         """The synthetic rows as a pandas data frame."""
-        return _frame(self.table, self.schema)
+        return self._frame(self.table)
 
     def sample(self, rows: int | None = None, *, seed: int | None = None) -> Any:  # noqa: ANN401 - as above
         """More rows from the same model, as a data frame; drawing them costs no privacy."""
         count = self.rows.count if rows is None else rows
-        return _frame(DrawnRows.of(self.model, self.schema, count, seed).table, self.schema)
+        return self._frame(DrawnRows.of(self.model, self.schema, count, seed).table)
 
     def save(
         self,
@@ -127,7 +138,15 @@ class Release:
 
         def write(sink: IO[bytes]) -> None:
             blocks = _first_kept(self.rows.blocks(), first)
-            write_rows(blocks, self.schema, format, sink, raw_text=raw)
+            write_rows(
+                blocks,
+                self.schema,
+                format,
+                sink,
+                raw_text=raw,
+                delimiter=self._delimiter,
+                as_text=self._as_text,
+            )
 
         def report(sink: IO[bytes]) -> None:
             some = first[0] if first else self.rows.table.slice(0, _REPORTED)
@@ -147,6 +166,22 @@ class Release:
         publish(folder, files, self.certificate, key=key)
         return folder
 
+    def _frame(self, table: pa.Table) -> Any:  # noqa: ANN401 - pandas ships no types
+        """Some rows as a data frame, with text where the source had text."""
+        return _frame(rendered(table, self._as_text), self.schema)
+
+    @property
+    def _as_text(self) -> dict[str, Column]:
+        """The columns that a data frame and a Parquet file hold as text."""
+        return held_as_text(self.schema, self.certificate.public)
+
+    @property
+    def _delimiter(self) -> str:
+        """What stands between the cells of a CSV file: what stood there in the source."""
+        reading = self.certificate.public.get(READING)
+        mark = reading.get("delimiter") if isinstance(reading, Mapping) else None
+        return mark if mark in DELIMITERS else ","
+
     def saved_notes(self, folder: Path) -> tuple[str, ...]:
         """The notes as they were saved, with whatever went wrong then."""
         path = folder / self._described
@@ -161,6 +196,7 @@ class Release:
         content = {
             "format": _FORMAT if self.encoding.hides else _FORMAT_1,
             "text": RAW if raw else FORMULA_SAFE,
+            "delimiter": self._delimiter,
             "kind": self.model.kind,
             "schema": spelled_out(self.schema),
             "notes": notes,
@@ -205,7 +241,7 @@ class Release:
     def _repr_html_(self) -> str:
         lines = "".join(f"<li>{html.escape(line)}</li>" for line in self.certificate.promise)
         notes = "".join(f"<li>{html.escape(note)}</li>" for note in self.notes)
-        head = _frame(self.table.slice(0, _SHOWN), self.schema).to_html(index=False, border=0)
+        head = self._frame(self.table.slice(0, _SHOWN)).to_html(index=False, border=0)
         return (
             f"<div><strong>Release</strong>: {self._shape}<ul>{lines}</ul>"
             + (f"<p>Before you use it:</p><ul>{notes}</ul>" if notes else "")
@@ -273,7 +309,15 @@ def load(folder: str | Path, *, max_bytes: int | None = None) -> Release:
         _check_codes(folder, schema, max(len(described), max_bytes or 0))
         notes = _notes(content["notes"])
         text = content.get("text")
-        found = read_rows(folder, certificate.files, schema, text=text, max_bytes=max_bytes)
+        found = read_rows(
+            folder,
+            certificate.files,
+            schema,
+            text=text,
+            max_bytes=max_bytes,
+            delimiter=content.get("delimiter"),
+            as_text=held_as_text(schema, certificate.public) if "delimiter" in content else {},
+        )
         rows = StoredRows(found)
         model = RowsAlone(schema, rows.table) if alone else _model(content)
         encoding = Encoding(schema, hides=alone or content["format"] == _FORMAT)

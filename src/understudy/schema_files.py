@@ -26,7 +26,7 @@ from enum import StrEnum
 from pathlib import Path
 from typing import Any, TypeVar
 
-from understudy.column import MOST_BINS, WHITESPACE, Column, Kind, Role, Source
+from understudy.column import LONGEST_PATTERN, MOST_BINS, WHITESPACE, Column, Kind, Role, Source
 from understudy.errors import BadInput, SchemaError, listed
 from understudy.schema import Schema
 
@@ -175,23 +175,74 @@ def _from_sdv(content: Mapping[str, Any]) -> Schema:
     )
 
 
+_SDV_ROLES = {
+    **dict.fromkeys(("email", "free_email", "company_email", "safe_email"), Role.EMAIL),
+    **dict.fromkeys(("phone_number", "msisdn", "cellphone_number"), Role.PHONE),
+    **dict.fromkeys(
+        ("name", "first_name", "last_name", "user_name", "prefix", "suffix"), Role.NAME
+    ),
+    **dict.fromkeys(
+        ("address", "street_address", "street_name", "building_number", "secondary_address"),
+        Role.ADDRESS,
+    ),
+    **dict.fromkeys(("url", "uri", "domain_name", "image_url"), Role.URL),
+    **dict.fromkeys(
+        ("ssn", "iban", "bban", "credit_card_number", "license_plate", "passport_number", "vin"),
+        Role.ID,
+    ),
+    **dict.fromkeys(("text", "paragraph", "sentence"), Role.FREE_TEXT),
+}
+"""By sdtype, the role of a personal field."""
+_SDV_ISO = {None, "%Y-%m-%d", "%Y-%m-%d %H:%M:%S", "%Y-%m-%dT%H:%M:%S"}
+_PATTERN_PART = re.compile(r"(\[0-9\]|\\d)(?:\{([0-9]{1,2})\})?|\\?([-_ /:.@])|([A-Za-z0-9])")
+_MEANT = re.compile(r"[?*+{]")
+
+
 def _sdv_column(name: str, facts: Mapping[str, Any], key: object) -> Column:
     sdtype = str(facts.get("sdtype"))
     if name == key or sdtype == "id":
-        return Column(name=name, kind=Kind.CATEGORICAL, role=Role.ID)
+        pattern = _sdv_pattern(facts.get("regex_format"))
+        return Column(name=name, kind=Kind.CATEGORICAL, role=Role.ID, pattern=pattern)
     if sdtype == "numerical":
-        representation = str(facts.get("computer_representation", "Float"))
-        kind = Kind.INTEGER if "int" in representation.lower() else Kind.REAL
-        return Column(name=name, kind=kind)
+        # Without a representation, SDV itself looks whether all values are whole.
+        representation = str(facts.get("computer_representation", "")).lower()
+        whole, real = "int" in representation, "float" in representation
+        return Column(
+            name=name, kind=Kind.INTEGER if whole else Kind.REAL if real else Kind.UNKNOWN
+        )
     if sdtype == "datetime":
         pattern = _expect(facts.get("datetime_format"), str, f"Column {name!r}", "datetime_format")
-        kind = Kind.DATETIME if pattern is None or "%H" in pattern else Kind.DATE
-        iso = pattern in {None, "%Y-%m-%d", "%Y-%m-%d %H:%M:%S", "%Y-%m-%dT%H:%M:%S"}
-        return Column(name=name, kind=kind, format=None if iso else pattern)
+        clock = pattern is None or "%H" in pattern or "%I" in pattern
+        return Column(
+            name=name,
+            kind=Kind.DATETIME if clock else Kind.DATE,
+            format=None if pattern in _SDV_ISO else str(pattern).replace("%S.%f", "%S"),
+        )
     if sdtype in {"categorical", "boolean"}:
         return Column(name=name, kind=Kind(sdtype))
-    # Names, addresses and other personal fields must not reach a release by default.
-    return Column(name=name, kind=Kind.CATEGORICAL, role=Role.DROP)
+    # Other personal fields, and what nobody knows, must not reach a release by default.
+    return Column(name=name, kind=Kind.CATEGORICAL, role=_SDV_ROLES.get(sdtype, Role.DROP))
+
+
+def _sdv_pattern(regex: object) -> str | None:
+    """Return a regular expression as a pattern of identifiers; None where it is none.
+
+    >>> _sdv_pattern("C-[0-9]{4}"), _sdv_pattern("[A-Z]{3}")
+    ('C-####', None)
+    """
+    if not isinstance(regex, str):
+        return None
+    text, place = "", 0
+    while place < len(regex):
+        part = _PATTERN_PART.match(regex, place)
+        if part is None or (part[1] is None and regex[place] == "."):
+            return None
+        digit, times, mark, letter = part.groups()
+        text += "#" * int(times or 1) if digit else (mark or letter)
+        place = part.end()
+        if _MEANT.match(regex, place):
+            return None
+    return text if "#" in text and len(text) <= LONGEST_PATTERN else None
 
 
 def _column(name: str, facts: Mapping[str, Any], folder: Path | None) -> Column:

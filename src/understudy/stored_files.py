@@ -10,15 +10,18 @@ import csv as plain_csv
 import io
 from collections.abc import Iterator, Mapping
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any
 
 import pyarrow as pa
 import pyarrow.compute as pc
 from pyarrow import csv
 
+from understudy.column import Column
 from understudy.errors import ReleaseTooLarge
 from understudy.formula_text import formula_safe_name, old_original, old_safe_name, original
 from understudy.parquet_footer import row_groups
+from understudy.rendering import longest, restored, written
 from understudy.schema import Schema
 from understudy.synthetic_rows import MOST_SAVED
 from understudy.table_files import arrow_types
@@ -26,6 +29,8 @@ from understudy.table_files import arrow_types
 CSV, PARQUET = "synthetic.csv", "synthetic.parquet"
 FORMULA_SAFE, RAW = "formula-safe", "raw"
 """How the file spells text; files of version 0.1.0 do not say."""
+DELIMITERS = (",", ";", "\t", "|")
+"""What may stand between the cells of a CSV file: as in the table that was read."""
 
 _USUAL_BYTES, _FOLD, _MOST_BYTES = 2**29, 500, 2**33
 """Rows may need that many bytes in memory, more for a large file, but never above the last."""
@@ -41,13 +46,15 @@ _MOST_WIDTH = 8
 _MISMATCH = "The file is not one that a release of this schema is written to."
 
 
-def read_rows(
+def read_rows(  # noqa: PLR0913 - all but the first three by name
     folder: Path,
     files: Mapping[str, str],
     schema: Schema,
     *,
     text: str | None,
     max_bytes: int | None = None,
+    delimiter: str | None = ",",
+    as_text: Mapping[str, Column] = MappingProxyType({}),
 ) -> pa.Table:
     """Return the rows of a release folder, in the types of the schema.
 
@@ -57,26 +64,33 @@ def read_rows(
         schema: What the columns hold.
         text: How text is spelled: formula-safe, raw, or None for a file of version 0.1.0.
         max_bytes: How much memory the rows may need; by default it depends on the file's size.
+        delimiter: What stands between the cells of a CSV file; None for files of versions that
+            wrote commas, ISO dates and plain numbers alone.
+        as_text: Columns that a Parquet file holds as text.
 
     Raises:
         ReleaseTooLarge: The rows need more memory than that.
         ValueError: The file does not hold rows of this schema.
     """
-    if text not in {FORMULA_SAFE, RAW, None} or (CSV in files) == (PARQUET in files):
+    if (
+        text not in {FORMULA_SAFE, RAW, None}
+        or (CSV in files) == (PARQUET in files)
+        or delimiter not in {*DELIMITERS, None}
+    ):
         raise ValueError(_MISMATCH)
     name = PARQUET if PARQUET in files else CSV
     size = (folder / name).stat().st_size
     limit = min(_MOST_BYTES, max(_USUAL_BYTES, _FOLD * size)) if max_bytes is None else max_bytes
     if name == PARQUET:
         most_rows = MOST_SAVED if max_bytes is None else max_bytes
-        return _Parquet(folder / name, schema, limit, most_rows).table()
+        return _Parquet(folder / name, schema, limit, most_rows, as_text).table()
     if size > limit:
         raise too_large(folder / name, size, limit)
     if size * _MOST_WIDTH > limit:
         needed = _most_lines(folder / name) * sum(map(_width, arrow_types(schema).values()))
         if needed > limit:
             raise too_large(folder / name, needed, limit, what="In memory, the table in")
-    return _csv(folder / name, schema, text)
+    return _csv(folder / name, schema, text, delimiter)
 
 
 def too_large(path: Path, needed: int, limit: int, *, what: str = "The file") -> ReleaseTooLarge:
@@ -97,16 +111,19 @@ def _most_lines(path: Path) -> int:
     return lines
 
 
-def _csv(path: Path, schema: Schema, text: str | None) -> pa.Table:
+def _csv(path: Path, schema: Schema, text: str | None, delimiter: str | None) -> pa.Table:
     """Read a CSV file by the types of the schema, and by nothing that is guessed from cells."""
-    types = arrow_types(schema)
+    columns = {} if delimiter is None else written(schema)
+    delimiter = delimiter or ","
+    typed = arrow_types(schema)
+    types = typed | dict.fromkeys(columns, pa.string())
     spellings: Mapping[str | None, tuple[list[str], ...]] = {
         RAW: ([*types],),
         FORMULA_SAFE: ([formula_safe_name(name) for name in types],),
         None: ([*types], [old_safe_name(name) for name in types]),
     }
     # The header comes first: a reader that finds a million names in it sets up as many columns.
-    names = _header(path, 2**16 + 8 * sum(map(len, types)))
+    names = _header(path, 2**16 + 8 * sum(map(len, types)), delimiter)
     if names not in spellings[text]:
         raise ValueError(_MISMATCH)
     options = csv.ConvertOptions(
@@ -115,14 +132,16 @@ def _csv(path: Path, schema: Schema, text: str | None) -> pa.Table:
         null_values=[""],
         quoted_strings_can_be_null=text is None,
     )
-    parsing = csv.ParseOptions(newlines_in_values=True, ignore_empty_lines=False)
+    parsing = csv.ParseOptions(
+        delimiter=delimiter, newlines_in_values=True, ignore_empty_lines=False
+    )
     table = csv.read_csv(path, None, parsing, options)
     if table.column_names != names:
         raise ValueError(_MISMATCH)
-    table = table.rename_columns([*types])
+    table = restored(table.rename_columns([*types]), columns, typed)
     if text == RAW:
         return table
-    for place, (name, kind) in enumerate(types.items()):
+    for place, (name, kind) in enumerate(typed.items()):
         if pa.types.is_string(kind):
             cells = table[name]
             plain = old_original(cells, _labels(schema, name)) if text is None else original(cells)
@@ -130,12 +149,12 @@ def _csv(path: Path, schema: Schema, text: str | None) -> pa.Table:
     return table
 
 
-def _header(path: Path, most: int) -> list[str]:
+def _header(path: Path, most: int, delimiter: str) -> list[str]:
     """Return the column names of a CSV file, from its first bytes."""
     with path.open("rb") as file:
         start = file.read(most).decode("utf-8", "ignore")
     try:
-        return next(plain_csv.reader(io.StringIO(start, newline="")), [])
+        return next(plain_csv.reader(io.StringIO(start, newline=""), delimiter=delimiter), [])
     except plain_csv.Error:
         raise ValueError(_MISMATCH) from None
 
@@ -143,15 +162,24 @@ def _header(path: Path, most: int) -> list[str]:
 class _Parquet:
     """A Parquet file of a release, and how much may be read of it."""
 
-    def __init__(self, path: Path, schema: Schema, limit: int, most_rows: int) -> None:
+    def __init__(
+        self,
+        path: Path,
+        schema: Schema,
+        limit: int,
+        most_rows: int,
+        as_text: Mapping[str, Column],
+    ) -> None:
         self._path = path
-        self._types = pa.schema(arrow_types(schema).items())
+        self._typed = arrow_types(schema)
+        self._as_text = as_text
+        self._types = pa.schema((self._typed | dict.fromkeys(as_text, pa.string())).items())
         self._limit = limit
         self._most_rows = most_rows
         self._labels = {
             field.name: _labels(schema, field.name)
             for field in self._types
-            if pa.types.is_string(field.type)
+            if pa.types.is_string(field.type) and field.name not in as_text
         }
 
     def table(self) -> pa.Table:
@@ -161,7 +189,7 @@ class _Parquet:
 
         self._check_footer()
         # Text comes as places in a dictionary, so that no long value is repeated for each row.
-        text = [*self._labels]
+        text = [*self._labels, *self._as_text]
         usual = pa.BufferOutputStream()
         pq.ParquetWriter(usual, self._types).close()
         expected = pq.ParquetFile(pa.BufferReader(usual.getvalue()), read_dictionary=text)
@@ -171,7 +199,8 @@ class _Parquet:
             batches = list(self._counted(file))
         # Text is spelled out, now that all of it is known to fit. Parquet knows no whole seconds.
         plain = [pa.Table.from_batches([batch]).cast(self._types) for batch in batches]
-        return pa.concat_tables([self._types.empty_table(), *plain])
+        whole = pa.concat_tables([self._types.empty_table(), *plain])
+        return restored(whole, self._as_text, self._typed)
 
     def _check_footer(self) -> None:
         """Refuse a file by what its footer says, before anything is decoded."""
@@ -199,23 +228,25 @@ class _Parquet:
             self._allow(rows, needed)
             columns = []
             for field, column in zip(self._types, batch.columns, strict=True):
-                labels = self._labels.get(field.name)
-                if labels is None:
-                    columns.append(column)
-                    continue
-                needed += self._text_bytes(column, labels)
-                self._allow(rows, needed)
+                if pa.types.is_string(field.type):
+                    self._check_values(field.name, column.dictionary)
+                    needed += _text_bytes(column)
+                    self._allow(rows, needed)
                 columns.append(column)
             yield pa.RecordBatch.from_arrays(columns, self._types.names)
 
-    def _text_bytes(self, column: pa.DictionaryArray, labels: pa.Array) -> int:
-        """Return the length of all text of a column, whose values the schema must list."""
-        values = column.dictionary
-        listed = pc.all(pc.is_in(values, value_set=labels), min_count=0)
-        if len(values) > len(labels) or not listed.as_py():
+    def _check_values(self, name: str, values: pa.Array) -> None:
+        """Refuse text that the schema does not list, or that is too long for a number or a date."""
+        if name in self._as_text:
+            lengths = pc.utf8_length(values)
+            fits = pc.all(pc.less_equal(lengths, longest(self._as_text[name])), min_count=0)
+        else:
+            labels = self._labels[name]
+            fits = pc.all(pc.is_in(values, value_set=labels), min_count=0)
+            if len(values) > len(labels):
+                raise ValueError(_MISMATCH)
+        if not fits.as_py():
             raise ValueError(_MISMATCH)
-        lengths = pc.binary_length(values).cast(pa.int64())
-        return int(pc.sum(lengths.take(column.indices)).as_py() or 0)
 
     @property
     def _row_bytes(self) -> int:
@@ -233,6 +264,12 @@ class _Parquet:
             raise ReleaseTooLarge(msg)
 
 
+def _text_bytes(column: pa.DictionaryArray) -> int:
+    """Return the length of all text of a column."""
+    lengths = pc.binary_length(column.dictionary).cast(pa.int64())
+    return int(pc.sum(lengths.take(column.indices)).as_py() or 0)
+
+
 def _width(kind: pa.DataType) -> int:
     """Return how many bytes a cell takes; of text, its place alone."""
     return 4 if pa.types.is_string(kind) else max(1, kind.bit_width // 8)
@@ -241,4 +278,5 @@ def _width(kind: pa.DataType) -> int:
 def _labels(schema: Schema, name: str) -> pa.Array:
     """Return the values that a text column may hold."""
     facts = schema[name]
-    return pa.array([*(facts.categories or ()), facts.other], pa.string())
+    labels = facts.categories or facts.spelling or ()
+    return pa.array([*labels, facts.other], pa.string())

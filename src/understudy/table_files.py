@@ -1,14 +1,19 @@
 """The synthetic rows as a file, written block by block."""
 
-from collections.abc import Iterable
+import sys
+from collections.abc import Iterable, Mapping
+from types import MappingProxyType
 from typing import IO
 
 import pyarrow as pa
+import pyarrow.compute as pc
 from pyarrow import csv
 
+from understudy.column import Column
 from understudy.encode import Encoding
 from understudy.errors import BadInput
 from understudy.formula_text import formula_safe, formula_safe_name
+from understudy.rendering import rendered, written
 from understudy.schema import Schema
 
 FORMATS = ("csv", "parquet")
@@ -21,30 +26,77 @@ def check_format(name: str) -> None:
         raise BadInput(msg)
 
 
-def write_rows(
-    blocks: Iterable[pa.Table], schema: Schema, name: str, sink: IO[bytes], *, raw_text: bool
+def write_rows(  # noqa: PLR0913 - the last three by name
+    blocks: Iterable[pa.Table],
+    schema: Schema,
+    name: str,
+    sink: IO[bytes],
+    *,
+    raw_text: bool,
+    delimiter: str = ",",
+    as_text: Mapping[str, Column] = MappingProxyType({}),
 ) -> None:
     """Write rows in a format, block by block: no more than one lies in memory.
 
-    In a CSV file, text that a spreadsheet would run as a formula gets an apostrophe before it,
-    unless `raw_text` is set. Parquet files always hold the text as it is.
+    Args:
+        blocks: Typed rows.
+        schema: What the columns hold, and how a CSV file writes them.
+        name: csv or parquet.
+        sink: The open file.
+        raw_text: Write labels as they are. By default, text of a CSV file that a spreadsheet would
+            run as a formula gets an apostrophe before it. Parquet files always hold it as it is.
+        delimiter: What stands between the cells of a CSV file.
+        as_text: Columns that a Parquet file holds as text.
     """
-    types = pa.schema(arrow_types(schema).items())
     if name == "parquet":
         # Loaded here, for most releases are text.
         import pyarrow.parquet as pq  # noqa: PLC0415
 
+        types = pa.schema((arrow_types(schema) | dict.fromkeys(as_text, pa.string())).items())
         with pq.ParquetWriter(sink, types) as parquet:
             for block in blocks:
-                parquet.write_table(block)
+                parquet.write_table(rendered(block, as_text))
         return
+    columns = written(schema)
+    empty = pa.schema(arrow_types(schema).items()).empty_table()
     if not raw_text:
-        types = _formula_safe(types.empty_table()).schema
-        blocks = map(_formula_safe, blocks)
-    options = csv.WriteOptions(quoting_style="needed")
-    with csv.CSVWriter(sink, types, write_options=options) as text:
+        empty, blocks = _formula_safe(empty), map(_formula_safe, blocks)
+    options = csv.WriteOptions(quoting_style="needed", delimiter=delimiter)
+    with csv.CSVWriter(sink, empty.schema, write_options=options) as text:
         for block in blocks:
-            text.write_table(block)
+            if columns:
+                named = block.rename_columns([*arrow_types(schema)])
+                sink.write(_lines(rendered(named, columns), columns, delimiter))
+            else:
+                text.write_table(block)
+
+
+def _lines(table: pa.Table, columns: Mapping[str, Column], delimiter: str) -> memoryview:
+    """Return the lines of a CSV file; of text, numbers and dates are in quotes only if needed."""
+    texts = [
+        _cells(table[name].combine_chunks(), delimiter, plain=name in columns)
+        for name in table.column_names
+    ]
+    mark, end, nothing = (pa.scalar(text, pa.large_string()) for text in (delimiter, "\n", ""))
+    joined = pc.binary_join_element_wise(*texts, mark, null_handling="replace", null_replacement="")
+    lines = pc.binary_join_element_wise(joined, nothing, end)
+    first, last = (lines.buffers()[1][8 * k : 8 * k + 8] for k in (0, len(lines)))
+    start, stop = (int.from_bytes(place.to_pybytes(), sys.byteorder) for place in (first, last))
+    return memoryview(lines.buffers()[2] or b"")[start:stop]
+
+
+def _cells(cells: pa.Array, delimiter: str, *, plain: bool) -> pa.Array:
+    """Return the cells of a column as a CSV file holds them."""
+    text = pa.types.is_string(cells.type)
+    cells = cells.cast(pa.large_string())
+    if not text:
+        return cells
+    mark, nothing = (pa.scalar(text, pa.large_string()) for text in ('"', ""))
+    doubled = pc.replace_substring(cells, '"', '""')
+    quoted = pc.binary_join_element_wise(mark, doubled, mark, nothing)
+    if not plain:
+        return quoted
+    return pc.if_else(pc.match_substring_regex(cells, f'[{delimiter}"\r\n]'), quoted, cells)
 
 
 def _formula_safe(table: pa.Table) -> pa.Table:

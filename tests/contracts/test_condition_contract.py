@@ -17,7 +17,7 @@ import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
-from helpers.tables import ARROW_TYPES, DESCRIBED, cells, columns, load, storages
+from helpers.tables import ARROW_TYPES, DESCRIBED, as_written, cells, columns, load, storages
 from understudy.column import Kind
 from understudy.encode import Encoding
 from understudy.encode.ibis_ops import IbisOps, coded_table
@@ -65,6 +65,48 @@ def number(text):
     return Fraction(read) if read.is_finite() else None
 
 
+BLANKS = " \t\n\r\v\f\xa0\u202f"
+
+
+def marked_number(text, column):
+    """The number in a text with the marks of a column; None where it is none."""
+    body, signs = text.strip(BLANKS[:6]), ""
+    before = (column.prefix or "").strip(BLANKS)
+    after = (column.suffix or "").strip(BLANKS)
+    for affix in (before, "\0"):
+        if body[:1] in {"+", "-"} and not signs:
+            signs, rest = body[0], body[1:]
+            if affix and rest.strip(BLANKS).startswith(affix):
+                body = rest.strip(BLANKS).removeprefix(affix).strip(BLANKS)
+            else:
+                body = rest
+        elif affix and body.startswith(affix):
+            body = body.removeprefix(affix).strip(BLANKS)
+    if after and body.endswith(after):
+        body = body.removesuffix(after).strip(BLANKS)
+    point, mark = column.decimal or ".", column.thousands
+    whole, found, rest = body.partition(point)
+    if mark is not None:
+        alike = {" ": " \xa0\u202f", "'": "'\u2019"}.get(mark, mark)
+        first, *groups = re.split(f"[{alike}]", whole)
+        if groups and not (1 <= len(first) <= 3 and all(len(one) == 3 for one in groups)):
+            return None
+        whole = "".join((first, *groups))
+    elif point == "," and "." in body:
+        return None
+    if "+" in whole or "-" in whole:
+        return None
+    return number(signs + whole + ("." if found else "") + rest)
+
+
+def truth_of(text, column):
+    for folded in (False, True):
+        for meaning, word in enumerate(column.spelling or ()):
+            if text.strip() == word or (folded and text.strip().lower() == word.lower()):
+                return bool(meaning)
+    return truth(text)
+
+
 def truth(text):
     word = text.strip().lower()
     if word in {"true", "t", "yes", "y"} or number(word) == 1:
@@ -79,15 +121,45 @@ _ISO = re.compile(
 )
 
 
-def moments(text, template):
-    """The first and the last moment that a text names; None where it is no date."""
-    if template == GERMAN:
+_LENGTHS = {"%S": 1, "%M": 60, "%H": 3600, "%I": 3600}
+
+
+def readings(text, template):
+    """The first and the last moment that a text names, each way that a person may read it."""
+    iso = iso_moments(text)
+    found = [] if iso is None or template is not None else [iso]
+    if template is None:
+        return found
+    plain = re.sub(r"(:[0-9]{1,2})[.][0-9]*", r"\1", text.strip(BLANKS[:6]))
+    try:
+        moment = dt.datetime.strptime(plain, template)  # noqa: DTZ007 - naive, as columns
+    except ValueError:
+        return found
+    length = next((one for mark, one in _LENGTHS.items() if mark in template), 86400)
+    for first in (moment, in_utc(moment)):
+        clock = first.replace(tzinfo=None)
         try:
-            day = dt.datetime.strptime(text.strip(), GERMAN)  # noqa: DTZ007 - naive, as columns
-        except ValueError:
-            pass
-        else:
-            return day, day.replace(hour=23, minute=59, second=59)
+            found.append((clock, clock + dt.timedelta(seconds=length - 1)))
+        except OverflowError:
+            found.append((clock, dt.datetime.max))  # noqa: DTZ901 - naive, as columns
+    return found
+
+
+def in_utc(moment):
+    try:
+        return moment.astimezone(dt.UTC) if moment.tzinfo else moment
+    except OverflowError:
+        return moment
+
+
+def meant_moments(text, template):
+    """The same of the value in a condition, which may be written ISO 8601 whatever the format."""
+    iso = iso_moments(text)
+    return [*readings(text, template), *([iso] if iso and template is not None else [])]
+
+
+def iso_moments(text):
+    """The first and the last moment that an ISO 8601 text names; None where it is no date."""
     found = _ISO.fullmatch(text.strip())
     if found is None:
         return None
@@ -103,25 +175,36 @@ def moments(text, template):
     return first, first if second is not None else first.replace(second=59)
 
 
-def judged(column, comparison, value, text, *, boolean):
+def judged(column, comparison, value, text, *, storage):  # noqa: C901 - a list of cases
     """Whether a person would say that a cell meets the condition, or could not say no."""
     if text is None or not text.strip():
         return True
-    compare = COMPARED[comparison]
+    compare, boolean = COMPARED[comparison], storage is Storage.BOOLEAN
     if column.kind in DATED:
-        own, meant = moments(text, column.format), moments(value, column.format)
-        if own is None or meant is None:
+        owns = readings(text, column.format if storage is Storage.TEXT else None)
+        meants = meant_moments(value, column.format)
+        if not owns or not meants:
             return True
-        if compare is operator.eq:
-            return meant[0] <= own[0] <= meant[1]
-        return compare(own[0], meant[0] if comparison[0] == ">" else meant[1])
+        for own in owns[-1:] if "%z" in value else owns:
+            for meant in meants:
+                if compare is operator.eq and meant[0] <= own[0] <= meant[1]:
+                    return True
+                end = meant[0] if comparison[0] == ">" else meant[1]
+                if compare is not operator.eq and compare(own[0], end):
+                    return True
+        return False
     if column.kind is Kind.BOOLEAN:
-        return truth(text) is None or truth(text) == truth(value)
-    own, meant = number(text), number(value)
-    if boolean:
-        own, meant = truth(text), truth(value) if meant is None else meant
+        return truth_of(text, column) in {None, truth_of(value, column)}
+    own, meants = number(text), [number(value)]
+    if column.kind.numeric and storage is Storage.TEXT:
+        own = marked_number(text, column)
     if column.kind.numeric:
-        return own is None or meant is None or compare(own, meant)
+        meants.append(marked_number(value, column))
+    if boolean:
+        own, meants = truth(text), [truth(value) if one is None else one for one in meants]
+    if column.kind.numeric:
+        known = [one for one in meants if one is not None]
+        return own is None or not known or any(compare(own, one) for one in known)
     return judged_label(column, value, text, boolean=boolean)
 
 
@@ -150,15 +233,16 @@ def conditions(draw, column, storage):
         value = value + dt.timedelta(days=moved)
         text = value.isoformat()
         if column.format and draw(st.booleans()):
-            text = value.strftime(column.format)
-        if draw(st.booleans()):
+            text = as_written(value, column)
+        elif draw(st.booleans()):
             text = text[:10] if draw(st.booleans()) else text[:16]
     elif isinstance(value, int | float) and not isinstance(value, bool):
         moved = value + draw(st.sampled_from([0, 0, 0.5, -0.25, 1, -1, 0.1, 1e-9]))
         ways = [str(value), repr(float(moved)), f"{moved:.2f}", f"{moved:e}"]
+        ways += [as_written(value, column), as_written(round(moved, 4), column)]
         text = draw(st.sampled_from(ways))
     else:
-        text = str(value)
+        text = as_written(value, column) if draw(st.booleans()) else str(value)
         if draw(st.booleans()):
             text = draw(st.sampled_from([text.upper(), text.lower(), text + ".0", "0" + text]))
     listed = not column.kind.numeric
@@ -182,7 +266,7 @@ WRITTEN = st.datetimes(dt.datetime(1950, 1, 1), dt.datetime(2050, 1, 1)).map(str
 
 @st.composite
 def cases(draw, kind, storage):
-    column = draw(columns(kind))
+    column = draw(columns(kind, written=kind.numeric or storage is Storage.TEXT))
     coded = not kind.numeric and draw(st.booleans())
     if coded and kind.listed:
         labels = draw(st.sampled_from(CODES[-2:] if storage is Storage.BOOLEAN else CODES))
@@ -199,13 +283,17 @@ def cases(draw, kind, storage):
         usual = usual | held
     values = draw(st.lists(usual, min_size=1, max_size=12))
     if storage is Storage.TEXT and kind in DATED and column.format:
-        values = [_german(one) if draw(st.booleans()) else one for one in values]
+        values = [_formatted(one, column) if draw(st.booleans()) else one for one in values]
     return column, where, comparison, value, values
 
 
-def _german(text):
+def _formatted(text, column):
     found = _ISO.fullmatch(text or "")
-    return text if found is None else "{2}.{1}.{0}".format(*found.groups()[:3])
+    try:
+        parts = [int(part or 0) for part in found.groups()[:6]] if found else ()
+        return as_written(dt.datetime(*parts), column) if parts else text  # noqa: DTZ001
+    except ValueError:
+        return text
 
 
 def stored(values, kind):
@@ -236,7 +324,7 @@ def check_cells(case, seen, codes, storage, tally):
         return
     own = made.of_rows({"x": np.asarray(codes)})
     for text, weight in zip(seen, own, strict=True):
-        meets = judged(column, comparison, value, text, boolean=storage is Storage.BOOLEAN)
+        meets = judged(column, comparison, value, text, storage=storage)
         assert weight <= CAPPED or not meets, (str(where), column, storage, text)
         tally["meets" if meets else "capped" if weight <= CAPPED else "spared"] += 1
 

@@ -2,6 +2,7 @@
 
 import datetime as dt
 import sqlite3
+from dataclasses import replace
 
 import numpy as np
 import pyarrow as pa
@@ -51,9 +52,66 @@ def numbered(name: str, size: int, **facts) -> Column:
     return Column(name=name, kind=kind, categories=labels, other="rest", null=False, **facts)
 
 
+FORMATS = [
+    *("%d.%m.%Y", "%m/%d/%Y", "%d %b %Y", "%B %d, %Y", "%Y%m%d", "%Y-%m-%dT%H:%M:%S%z"),
+    *("%d/%m/%Y %I:%M %p", "%d-%b-%Y %H:%M:%S", "%H:%M %Y/%m/%d %z"),
+]
+SPELLINGS = [("N", "Y"), ("nein", "ja"), ("1", "2"), ("não", "sim"), ("off", "OK"), ("-", "+")]
+AFFIXES = st.sampled_from([None, None, "$", "€", "R$ ", " kr", "%", " (x)", "^*"])
+STEPS = {Kind.INTEGER: [2, 5, 25, 1000], Kind.REAL: [0.5, 0.1, 2, 0.025, 1e-7, 1e5]}
+
+
 @st.composite
-def columns(draw, kind: Kind | None = None, name: str = "x") -> Column:
-    """A column with every fact that an encoding needs; of an unknown kind only if asked for."""
+def columns(
+    draw, kind: Kind | None = None, name: str = "x", *, written: bool = True, precise: bool = True
+) -> Column:
+    """A column with every fact that an encoding needs; of an unknown kind only if asked for.
+
+    Args:
+        kind: What it holds; any by default.
+        name: Its name.
+        written: Whether it may say how values are written as text.
+        precise: Whether it may say how precise numbers are.
+    """
+    column = draw(_plain_columns(kind, name))
+    facts = {}
+    if column.kind in STEPS and written and draw(st.booleans()):
+        facts |= {"prefix": draw(AFFIXES), "suffix": draw(AFFIXES)}
+        facts["decimal"] = draw(st.sampled_from([None, ".", ","]))
+        marks = [None, " ", "'", "." if facts["decimal"] == "," else ","]
+        facts["thousands"] = draw(st.sampled_from(marks))
+    if column.kind in STEPS and precise and draw(st.booleans()):
+        facts["decimals"] = draw(st.sampled_from([None, 0, 1, 2, 3, 8]))
+        facts["padded"] = draw(st.booleans()) if written and facts["decimals"] else None
+        facts["step"] = draw(st.sampled_from([None, *STEPS[column.kind]]))
+    if column.kind in {Kind.DATE, Kind.DATETIME} and written and draw(st.booleans()):
+        facts["format"] = draw(st.sampled_from(FORMATS))
+    if column.kind is Kind.BOOLEAN and written and draw(st.booleans()):
+        facts["spelling"] = draw(st.sampled_from(SPELLINGS))
+    return replace(column, **facts)
+
+
+def as_written(value, column: Column) -> str:
+    """A value as an owner would write it, in Python's own words."""
+    if isinstance(value, dt.date):
+        if column.format is None:
+            return str(value)
+        clock = value if isinstance(value, dt.datetime) else dt.datetime.combine(value, dt.time())
+        return clock.replace(tzinfo=dt.UTC).strftime(column.format)
+    if isinstance(value, bool):
+        return str(value) if column.spelling is None else column.spelling[value]
+    if not isinstance(value, int | float) or column.kind not in STEPS:
+        return str(value)
+    decimals = column.decimals if column.padded else None
+    digits = f"{abs(value):,}" if decimals is None else f"{abs(value):,.{decimals}f}"
+    marks = {",": column.thousands or "", ".": column.decimal or "."}
+    text = "".join(marks.get(mark, mark) for mark in digits)
+    sign = "-" if value < 0 else ""
+    return sign + (column.prefix or "") + text + (column.suffix or "")
+
+
+@st.composite
+def _plain_columns(draw, kind: Kind | None, name: str) -> Column:
     kind = draw(st.sampled_from(DESCRIBED)) if kind is None else kind
     null = draw(st.sampled_from([True, False, None]))
     facts = {"name": name, "kind": kind, "null": null}
@@ -104,7 +162,32 @@ def cells(column: Column, storage: Storage) -> st.SearchStrategy:
         Storage.TIMESTAMP: MOMENTS,
         Storage.TEXT: TEXT | NUMBER_LIKE | DATE_LIKE | st.sampled_from(_ODD_TEXT),
     }[storage]
-    return st.none() | wild | near.map(lambda value: _stored(value, storage))
+    if storage is not Storage.TEXT:
+        return st.none() | wild | near.map(lambda value: _stored(value, storage))
+    spelled = near.map(lambda value: as_written(value, column))
+    if column.kind in STEPS:
+        numbers = st.integers(-9999, 10**7) | st.floats(-1e4, 1e7).map(lambda x: round(x, 2))
+        spelled = spelled | numbers.map(lambda value: as_written(value, column))
+        marks = "".join(filter(None, (column.thousands, column.decimal, column.prefix)))
+        wild = wild | st.text("0123456789-+,.e \xa0\u202f" + marks, max_size=12)
+    if column.format is not None:
+        spelled = spelled | MOMENTS.map(lambda value: as_written(value, column))
+    if column.spelling is not None:
+        spelled = spelled | st.sampled_from([True, False]).map(
+            lambda value: as_written(value, column)
+        )
+    # Marks that are left out, doubled or in another case are typical faults.
+    spoiled = st.tuples(spelled, st.integers(0, 30), st.sampled_from(_FAULTS)).map(_spoiled)
+    return st.none() | wild | near.map(str) | spelled | spelled.map(str.upper) | spoiled
+
+
+_FAULTS = ["", " ", "-", "+", ".", ",", "0", "\xa0", "e2", "Z", "+02:00", "12", "\N{KELVIN SIGN}"]
+
+
+def _spoiled(parts) -> str:
+    """A text with something else in place of one of its characters."""
+    text, place, fault = parts
+    return text[:place] + fault + text[place + 1 :]
 
 
 _ODD_TEXT = ["", "  ", "\t", "TRUE", "no", "Y", "1.0", "nan", "inf", "1e5", "1_000", "5.", ".5"]
@@ -130,8 +213,6 @@ _ODD_TEXT += [
 
 def _stored(value, storage: Storage):
     """The value as such a storage would hold it; None where it cannot."""
-    if storage is Storage.TEXT:
-        return str(value)
     if storage is Storage.FLOAT and isinstance(value, (int, float)):
         return float(value)
     if storage is Storage.INTEGER and isinstance(value, (int, float)):

@@ -185,7 +185,8 @@ SDV = {
         "kind": {"sdtype": "categorical"},
         "rewards": {"sdtype": "boolean"},
         "nights": {"sdtype": "numerical", "computer_representation": "Int64"},
-        "rate": {"sdtype": "numerical"},
+        "rate": {"sdtype": "numerical", "computer_representation": "Float"},
+        "stars": {"sdtype": "numerical"},
         "checkin": {"sdtype": "datetime", "datetime_format": "%d.%m.%Y"},
         "left": {"sdtype": "datetime", "datetime_format": "%Y-%m-%d %H:%M:%S"},
         "email": {"sdtype": "email", "pii": True},
@@ -202,14 +203,61 @@ def test_sdv_metadata_gives_kinds_and_roles_and_leaves_values_open(content):
         "rewards": "boolean",
         "nights": "integer",
         "rate": "real",
+        "stars": "unknown",
         "checkin": "date",
         "left": "datetime",
     }
     assert schema["checkin"].format == "%d.%m.%Y"
     assert schema["left"].format is None
     assert schema["guest"].role is Role.ID
-    assert schema["email"].role is Role.DROP
+    assert schema["email"].role is Role.EMAIL
     assert schema.silent["kind"] == ("categories", "null")
+
+
+@pytest.mark.parametrize(
+    ("sdtype", "role"),
+    [
+        ("phone_number", Role.PHONE),
+        ("first_name", Role.NAME),
+        ("street_address", Role.ADDRESS),
+        ("url", Role.URL),
+        ("ssn", Role.ID),
+        ("text", Role.FREE_TEXT),
+        ("ipv4_address", Role.DROP),
+    ],
+)
+def test_personal_fields_of_sdv_have_roles_of_their_own(sdtype, role):
+    assert schema_from_json({"columns": {"a": {"sdtype": sdtype}}})["a"].role is role
+
+
+@pytest.mark.parametrize(
+    ("regex", "pattern"),
+    [
+        ("C-[0-9]{4}", "C-####"),
+        (r"\d{3}-\d{2}-\d", "###-##-#"),
+        (r"A\.[0-9]", "A.#"),
+        ("[A-Z]{3}[0-9]", None),
+        ("[0-9]+", None),
+        ("A.[0-9]", None),
+        ("ABC", None),
+        ("[0-9]{99}", None),
+        (7, None),
+    ],
+)
+def test_the_regex_of_an_sdv_id_becomes_a_pattern_where_it_can(regex, pattern):
+    schema = schema_from_json({"columns": {"a": {"sdtype": "id", "regex_format": regex}}})
+    assert schema["a"].pattern == pattern
+
+
+def test_formats_of_sdv_moments():
+    def described(pattern):
+        facts = {"sdtype": "datetime", "datetime_format": pattern}
+        column = schema_from_json({"columns": {"a": facts}})["a"]
+        return column.kind, column.format
+
+    assert described("%d %b %Y") == (Kind.DATE, "%d %b %Y")
+    assert described("%m/%d/%Y %I:%M %p") == (Kind.DATETIME, "%m/%d/%Y %I:%M %p")
+    assert described("%d.%m.%Y %H:%M:%S.%f") == (Kind.DATETIME, "%d.%m.%Y %H:%M:%S")
 
 
 def test_other_json_is_refused():

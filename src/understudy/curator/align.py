@@ -222,7 +222,10 @@ def _coded(
     Real and test rows count alike for the order, so that it gives no member away.
     """
     whole = fact is not None and isinstance((fact.categories or ("",))[0], int)
-    texts = {which: cells.texts(sort, whole=whole) for which, cells in stored.items()}
+    spelling = None if fact is None else fact.spelling
+    texts = {
+        which: cells.texts(sort, whole=whole, spelling=spelling) for which, cells in stored.items()
+    }
     counts: Counter[str] = Counter()
     for which, cells in stored.items():
         rows = np.bincount(cells.places, minlength=len(cells.values)).tolist()

@@ -8,6 +8,7 @@ own limits) replaces the draft's guess by it and says `source = "declared"`.
 import contextlib
 import datetime as dt
 import math
+from dataclasses import replace
 
 import numpy as np
 import pyarrow as pa
@@ -15,15 +16,17 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from understudy.column import LARGEST_INTEGER, Column, Kind, Role, Source, is_plain_text
-from understudy.encode.arrow_ops import ArrowOps, arrow_storage, plain_array, valid_text
-from understudy.encode.numbers import NumberCells
-from understudy.encode.ops import (
-    MomentPattern,
-    Storage,
-    Value,
-    is_moment,
-    seconds_since_1970,
+from understudy.curator.draft_written import (
+    leading_zeros,
+    personal_role,
+    precision,
+    written_moments,
+    written_numbers,
 )
+from understudy.encode.arrow_ops import ArrowOps, arrow_storage, plain_array, valid_text
+from understudy.encode.moments import MomentPattern, is_moment, seconds_since_1970
+from understudy.encode.numbers import NumberCells
+from understudy.encode.ops import Storage, Value
 from understudy.errors import SchemaError, SourceError
 from understudy.schema import Schema
 from understudy.schema_files import schema_to_toml
@@ -35,6 +38,7 @@ _FEW_NAMES = 20
 _FEW_VALUES = 64
 _ATOM = 0.05
 """A value that more rows than this share has a cell of its own."""
+_WRITTEN = ("decimal", "thousands", "prefix", "suffix", "decimals", "padded")
 _DAY = 86400
 _EPOCH = dt.datetime(1970, 1, 1)  # noqa: DTZ001 - columns are naive
 _WORDS = ({"true", "false"}, {"yes", "no"}, {"t", "f"}, {"y", "n"})
@@ -79,31 +83,41 @@ def _column(name: str, cells: pa.Array) -> Column:
     return _numbers(name, ArrowOps().number(cells, storage))
 
 
-def _text(name: str, cells: pa.Array) -> Column:
+def _text(name: str, cells: pa.Array) -> Column:  # noqa: PLR0911 - a list of cases
     """A column of text that may hold numbers, dates or truth values."""
     ops = ArrowOps()
     filled = ops.filled(cells)
     if not filled.any():
         return _drafted(name, Kind.CATEGORICAL, role=Role.DROP)
-    number = ops.number(cells, Storage.TEXT)
-    if ops.known(number)[filled].all():
-        return _numbers(name, number)
+    if not leading_zeros(cells):
+        numbers = written_numbers(name, cells)
+        if numbers is not None:
+            column, number = numbers
+            return _numbers(name, number, column)
+        number = ops.number(cells, Storage.TEXT)
+        if ops.known(number)[filled].all():
+            return _numbers(name, number)
     pattern = MomentPattern()
     dated = ops.matching(cells, pattern.regex)
     parts = ops.moment_parts(dated, pattern)
     exists = np.asarray(pc.is_valid(dated)) & np.asarray(is_moment(parts, ops))
     if exists[filled].all():
         return _moments(name, np.where(exists, seconds_since_1970(parts, ops), np.nan))
+    moments = written_moments(cells)
+    if moments is not None:
+        template, seconds, day = moments
+        return replace(_moments(name, seconds, day=day), format=template)
     values = {str(value).strip() for value in pc.unique(cells).to_pylist() if value is not None}
     usable = {value for value in values if value and is_plain_text(value)}
     null = not bool(filled.all())
     other = _other(usable) if values - usable - {""} else None
     values = usable
     if {value.lower() for value in values} in _WORDS:
-        return _drafted(name, Kind.BOOLEAN, null=null)
+        return _drafted(name, Kind.BOOLEAN, null=null, spelling=_spelling(values))
     names = len(values) > _FEW_NAMES and 2 * len(values) > len(cells)
     if not 1 <= len(values) <= MOST_CATEGORIES or names:
-        return _drafted(name, Kind.CATEGORICAL, role=Role.DROP)
+        role = personal_role(values) if values else None
+        return _drafted(name, Kind.CATEGORICAL, role=role or Role.DROP)
     categories = tuple(sorted(values))
     return _drafted(name, Kind.CATEGORICAL, categories=categories, other=other, null=null)
 
@@ -113,7 +127,16 @@ def _other(taken: set[str]) -> str:
     return next(label for label in ("other", "other text", "__other__") if label not in taken)
 
 
-def _numbers(name: str, numbers: NDArray[np.float64]) -> Column:
+def _spelling(values: set[str]) -> tuple[str, str] | None:
+    """How no and yes are written; None where it is the usual way, or not always the same."""
+    spelling = tuple(sorted(values, key=str.lower))
+    usual = spelling == ("false", "true") or len(spelling) != 2  # noqa: PLR2004 - no and yes
+    return None if usual else (spelling[0], spelling[1])
+
+
+def _numbers(name: str, numbers: NDArray[np.float64], column: Column | None = None) -> Column:
+    """A column of numbers, with the facts of `column` by which they are written."""
+    kept = {} if column is None else {name: getattr(column, name) for name in _WRITTEN}
     known = numbers[~np.isnan(numbers)]
     if not known.size:
         return _drafted(name, Kind.REAL, role=Role.DROP)
@@ -125,24 +148,29 @@ def _numbers(name: str, numbers: NDArray[np.float64]) -> Column:
     ends = float(values[0]), float(values[-1])
     shared = values[counts > _ATOM * numbers.size] if len(values) > _FEW_VALUES else ()
     kind, number = (Kind.INTEGER, int) if whole else (Kind.REAL, float)
+    kept |= {} if whole else precision(known)
+    kept = {fact: value for fact, value in kept.items() if value is not None}
+    if whole and not kept.get("padded"):
+        kept.pop("decimals", None)
     rounder = [] if whole and len(values) <= _FEW_VALUES else [_outward(*ends)]
     for low, high in (*rounder, ends, _wider(*ends)):
         # Numbers that are very large, or very close, leave a double no room for rounder ones.
         with contextlib.suppress(SchemaError):
             bounds, atoms = (number(low), number(high)), tuple(number(value) for value in shared)
-            column = _drafted(name, kind, bounds=bounds, atoms=atoms, null=null)
-            if low <= ends[0] and ends[1] <= high and NumberCells(column).size:
-                return column
+            facts = {"bounds": bounds, "atoms": atoms, "null": null, **kept}
+            drafted = _drafted(name, kind, **facts)
+            if low <= ends[0] and ends[1] <= high and NumberCells(drafted).size:
+                return drafted
     return _drafted(name, kind, role=Role.DROP)
 
 
-def _moments(name: str, seconds: NDArray[np.float64]) -> Column:
+def _moments(name: str, seconds: NDArray[np.float64], *, day: bool | None = None) -> Column:
     known = seconds[~np.isnan(seconds)]
     if not known.size:
         return _drafted(name, Kind.DATE, role=Role.DROP)
     null = known.size < seconds.size
     first, last = (_EPOCH + dt.timedelta(seconds=float(end)) for end in (known.min(), known.max()))
-    if np.all(known % _DAY == 0):
+    if np.all(known % _DAY == 0) if day is None else day:
         days = dt.date(first.year, 1, 1), dt.date(last.year, 12, 31)
         return _drafted(name, Kind.DATE, bounds=days, null=null)
     ends = (

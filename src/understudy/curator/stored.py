@@ -12,7 +12,9 @@ from understudy.column import Column
 from understudy.curator.tables import Sort
 from understudy.encode.arrow_ops import ArrowOps, arrow_storage, plain_array, valid_text
 from understudy.encode.labels import NO_WORDS, YES_WORDS
-from understudy.encode.ops import MomentPattern, Storage, is_moment, seconds_since_1970
+from understudy.encode.moments import MomentPattern, is_moment, seconds_since_1970
+from understudy.encode.ops import Storage
+from understudy.encode.written_numbers import read_number
 
 LARGEST = 1e100
 """Numbers beyond are moved here, so that squares and their sums stay within a double."""
@@ -71,10 +73,15 @@ class StoredColumn:
         numbers = self._numbers(sort, fact)
         return np.clip(numbers, -LARGEST, LARGEST).take(self.places)
 
-    def texts(self, sort: Sort, *, whole: bool = False) -> list[str | None]:
+    def texts(
+        self, sort: Sort, *, whole: bool = False, spelling: tuple[str, str] | None = None
+    ) -> list[str | None]:
         """The distinct values as text, whole numbers without a point; None if missing.
 
-        `whole`: read text as numbers, where a schema says that they stand for labels.
+        Args:
+            sort: What the column is compared as.
+            whole: Read text as numbers, where a schema says that they stand for labels.
+            spelling: How a schema says that no and yes are written.
         """
         if self.storage is Storage.FLOAT:
             values = ArrowOps().number(self.values, self.storage).tolist()
@@ -89,13 +96,15 @@ class StoredColumn:
                 for value, number in zip(values, numbers, strict=True)
             ]
         texts = ["" if value is None else str(value).strip() for value in values]
-        known = [flag(text) if sort is Sort.FLAG else text for text in texts]
+        known = [flag(text, spelling) if sort is Sort.FLAG else text for text in texts]
         return [None if text in _MISSING else text for text in known]
 
     def _numbers(self, sort: Sort, fact: Column | None) -> NDArray[np.float64]:
         ops = ArrowOps()
         if sort is Sort.NUMBER:
-            return ops.number(self.values, self.storage)
+            if fact is None:
+                return ops.number(self.values, self.storage)
+            return np.asarray(read_number(self.values, self.storage, fact, ops))
         if self.storage is not Storage.TEXT:
             return ops.moment(self.values, self.storage)
         pattern = MomentPattern(None if fact is None else fact.format)
@@ -105,7 +114,10 @@ class StoredColumn:
         return np.where(exists, seconds_since_1970(parts, ops), np.nan)
 
 
-def flag(text: str) -> str:
+def flag(text: str, spelling: tuple[str, str] | None = None) -> str:
     """A truth value, however it is written, as true or false."""
     word = text.lower()
+    for one, meaning in zip(spelling or (), ("false", "true"), strict=False):
+        if word == one.lower():
+            return meaning
     return "true" if word in YES_WORDS else "false" if word in NO_WORDS else text

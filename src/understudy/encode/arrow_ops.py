@@ -11,14 +11,8 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from understudy.column import LARGEST_INTEGER, WHITESPACE
-from understudy.encode.ops import (
-    LONGEST_NUMBER,
-    MOMENT_PARTS,
-    NUMBER,
-    MomentPattern,
-    Storage,
-    Value,
-)
+from understudy.encode.moments import MomentPattern
+from understudy.encode.ops import LONGEST_NUMBER, NUMBER, Storage, Value
 from understudy.errors import SourceError
 
 
@@ -68,15 +62,25 @@ class ArrowOps:
         start, *rest = re.split(r"\((?!\?)", pattern.regex)
         named = start + "".join(f"(?P<g{k}>{piece}" for k, piece in enumerate(rest, start=1))
         groups = pc.extract_regex(text, named)
-        parts: dict[str, Value] = {}
-        for name in MOMENT_PARTS:
-            if name not in pattern.groups:
-                parts[name] = np.zeros(len(text), np.int64)
-                continue
-            digits = pc.struct_field(groups, f"g{pattern.groups[name]}")
-            digits = pc.if_else(pc.equal(digits, ""), "0", digits)
-            parts[name] = _numpy_integers(pc.cast(digits, pa.int64()))
-        return parts
+
+        def digits(piece: Value) -> NDArray[np.int64]:
+            filled = pc.if_else(pc.equal(piece, ""), "0", piece)
+            return _numpy_integers(pc.cast(filled, pa.int64()))
+
+        return pattern.parts(
+            lambda place: pc.struct_field(groups, f"g{place}"),
+            digits,
+            np.zeros(len(text), np.int64),
+            self,
+        )
+
+    def rewritten(self, text: Value, regex: str, plain: str) -> Value:
+        """The text that a regular expression matches as a whole, as its groups spell it."""
+        return pc.replace_substring_regex(text, regex, plain)
+
+    def replaced(self, text: Value, old: str, new: str) -> Value:
+        """The text with other text in place of all that is equal to `old`."""
+        return pc.replace_substring(text, old, new)
 
     def whole_text(self, number: NDArray[np.float64]) -> Value:
         """The text of a whole number; unknown if it is not whole or beyond ±2**52."""

@@ -13,16 +13,14 @@ from numpy.typing import NDArray
 from understudy.column import LARGEST_INTEGER
 from understudy.encode.arrow_ops import unusable_storage
 from understudy.encode.encoding import Encoding
+from understudy.encode.moments import MomentPattern, seconds_since_1970
 from understudy.encode.ops import (
     LARGEST_DOUBLE,
     LONGEST_NUMBER,
-    MOMENT_PARTS,
     NUMBER,
-    MomentPattern,
     Storage,
     Value,
     check_storage,
-    seconds_since_1970,
 )
 
 _MICROSECONDS = 6
@@ -193,11 +191,24 @@ class IbisOps:
 
     def moment_parts(self, text: Value, pattern: MomentPattern) -> dict[str, Value]:
         """Year … second of a date written as text, whole numbers; 0 where it lacks them."""
-        parts: dict[str, Value] = dict.fromkeys(MOMENT_PARTS, ibis.literal(0, "int64"))
-        for name, group in pattern.groups.items():
-            digits = self.plain(text).re_extract(pattern.regex, group)
-            parts[name] = digits.nullif("").fill_null("0").cast("int64")
-        return parts
+
+        def piece(place: int) -> Value:
+            return self.plain(text).re_extract(pattern.regex, place)
+
+        return pattern.parts(
+            piece,
+            lambda found: found.nullif("").fill_null("0").cast("int64"),
+            ibis.literal(0, "int64"),
+            self,
+        )
+
+    def rewritten(self, text: Value, regex: str, plain: str) -> Value:
+        """The text that a regular expression matches as a whole, as its groups spell it."""
+        return self.plain(text).re_replace(regex, plain)
+
+    def replaced(self, text: Value, old: str, new: str) -> Value:
+        """The text with other text in place of all that is equal to `old`."""
+        return text.replace(old, new)
 
     def whole_text(self, number: Value) -> Value:
         """The text of a whole number; unknown if it is not whole or beyond ±2**52."""

@@ -11,6 +11,7 @@ from understudy.encode.ops import Ops, Storage, Value
 
 NO_WORDS = ("false", "f", "no", "n", "0", "0.0")
 YES_WORDS = ("true", "t", "yes", "y", "1", "1.0")
+_ASCII = r"^[\x01-\x7F]*$"
 
 
 @dataclass(frozen=True)
@@ -29,7 +30,7 @@ class LabelCells:
     def labels(self) -> tuple[str | int | bool, ...]:
         """The values that cells 0 … decode to."""
         if self.column.kind is Kind.BOOLEAN:
-            return (False, True)
+            return self.column.spelling or (False, True)
         return tuple(self.column.categories or ())
 
     @property
@@ -75,14 +76,18 @@ class LabelCells:
         if self.size == 1:
             return (_anything(value, storage, ops),)
         if self.column.kind is Kind.BOOLEAN:
-            return (ops.lower(ops.text(value, storage)),)
+            text = ops.text(value, storage)
+            if self.column.spelling is None:
+                return (ops.lower(text),)
+            # Outside ASCII, engines differ in what is the same letter in lower case.
+            return ops.lower(text), text, ops.lower(ops.matching(text, _ASCII))
         if self._whole:
             return (ops.whole_text(ops.number(value, storage)),)
         return (ops.text(value, storage),)
 
     def code(self, readings: tuple[Value, ...], ops: Ops) -> Value:
         """The cell of each value."""
-        (text,) = readings
+        text, *spelled = readings
         if self.size == 1:
             return ops.where(ops.known(text), 0, 0)
         missing, stray = self._missing, self._stray
@@ -95,7 +100,14 @@ class LabelCells:
             return ops.position(text, tuple(str(label) for label in self.labels), otherwise)
         yes = ops.position(text, YES_WORDS, -1) >= 0
         no = ops.position(text, NO_WORDS, -1) >= 0
-        return ops.where(yes, 1, ops.where(no, 0, otherwise))
+        usual = ops.where(yes, 1, ops.where(no, 0, otherwise))
+        if self.column.spelling is None:
+            return usual
+        exact, lower = spelled
+        no_word, yes_word = (text.lower() for text in self.column.spelling)
+        if no_word.isascii() and yes_word.isascii():
+            usual = ops.position(lower, (no_word, yes_word), usual)
+        return ops.position(exact, self.column.spelling, usual)
 
     def decode(self, codes: NDArray[np.unsignedinteger], rng: np.random.Generator) -> Value:
         """One value per code; nothing is drawn, for a cell holds one value."""
@@ -120,7 +132,7 @@ class LabelCells:
     @property
     def arrow_type(self) -> pa.DataType:
         """The type that values decode to."""
-        if self.column.kind is Kind.BOOLEAN:
+        if self.column.kind is Kind.BOOLEAN and self.column.spelling is None:
             return pa.bool_()
         return pa.int64() if self._whole else pa.string()
 

@@ -13,15 +13,16 @@ from numpy.typing import NDArray
 
 from understudy.column import LARGEST_INTEGER, MOST_EDGES, Column, Kind, Number
 from understudy.encode.arrow_ops import ArrowOps
-from understudy.encode.ops import (
+from understudy.encode.moments import (
     MOMENT_PARTS,
+    ZONE,
     MomentPattern,
-    Ops,
-    Storage,
-    Value,
     is_moment,
     seconds_since_1970,
 )
+from understudy.encode.multiples import Multiples, rounded, stated_step, steps_of
+from understudy.encode.ops import Ops, Storage, Value
+from understudy.encode.written_numbers import read_number
 from understudy.errors import SchemaError, listed
 
 DEFAULT_BINS = 32
@@ -98,7 +99,7 @@ class NumberCells:
     def read(self, value: Value, storage: Storage, ops: Ops) -> tuple[Value, ...]:
         """A number; for a date written as text its parts."""
         if not self._dated:
-            return (ops.number(value, storage),)
+            return (read_number(value, storage, self.column, ops),)
         if storage is Storage.TEXT:
             return tuple(ops.moment_parts(value, MomentPattern(self.column.format)).values())
         return (ops.moment(value, storage),)
@@ -129,7 +130,7 @@ class NumberCells:
             (number,) = readings
             known = ops.known(number)
         else:
-            parts = dict(zip(MOMENT_PARTS, readings, strict=True))
+            parts = dict(zip((*MOMENT_PARTS, ZONE), readings, strict=False))
             number, known = seconds_since_1970(parts, ops), is_moment(parts, ops)
         if self.column.kind is Kind.DATE:
             number = number / float(_DAY)
@@ -214,7 +215,14 @@ class NumberCells:
     def _draw_whole(
         self, codes: NDArray[np.int64], rng: np.random.Generator
     ) -> NDArray[np.float64]:
-        """Whole numbers of the bin that are no atoms, each as likely as the others."""
+        """Whole numbers of the bin that are no atoms, each as likely as the others.
+
+        With a step, its multiples alone, where the bin has any.
+        """
+        if self._multiples is not None:
+            return np.where(
+                self._multiples.none[codes], self._spare[codes], self._multiples.draw(codes, rng)
+            )
         first, last = np.asarray(self.bins).T[:, codes]
         atoms = sorted(self.atoms)
         room = last - first + 1
@@ -226,10 +234,54 @@ class NumberCells:
         return values
 
     def _draw_real(self, codes: NDArray[np.int64], rng: np.random.Generator) -> NDArray[np.float64]:
-        """A real inside the bin; where rounding pushed it out, or onto an atom, an inner one."""
+        """A real inside the bin, with as many digits as facts or the bin's width say.
+
+        Where a bin holds no such number, one with as few digits as it allows; where digits are
+        too few to say, any number, and an inner one where rounding pushed it out.
+        """
+        assert self._multiples is not None  # noqa: S101 - reals always have a step
+        values, none = self._multiples.draw(codes, rng), self._multiples.none[codes]
+        if not none.any():
+            return values
+        if stated_step(self.column) is not None:
+            return np.where(none, self._spare[codes], values)
         first, last = np.asarray(self.bins).T[:, codes]
-        values = first + rng.random(len(codes)) * (last - first)
-        return np.where(self._cell(values) == codes, values, self._inner[codes])
+        free = first + rng.random(len(codes)) * (last - first)
+        free = np.where(self._cell(free) == codes, free, self._inner[codes])
+        return np.where(none, free, values)
+
+    @cached_property
+    def _multiples(self) -> Multiples | None:
+        """The values that are drawn, where not all whole numbers of a bin are."""
+        firsts, lasts = np.asarray(self.bins, np.float64).reshape(-1, 2).T
+        steps = steps_of(self.column, firsts, lasts) if len(firsts) else None
+        if steps is None:
+            return None
+        return Multiples(steps, firsts, lasts, self._bin_of, self.atoms)
+
+    def _bin_of(self, numbers: NDArray[np.float64]) -> NDArray[np.int64]:
+        """The bin of each number, whether or not it is an atom; -1 if all of the bin are atoms."""
+        if not self._whole:
+            return np.asarray(self._bin(numbers, ArrowOps()), np.int64)
+        firsts, lasts = np.asarray(self.bins, np.float64).T
+        places = np.maximum(np.searchsorted(firsts, numbers, side="right") - 1, 0)
+        inside = (firsts[places] <= numbers) & (numbers <= lasts[places])
+        return np.where(inside, places, -1)
+
+    @cached_property
+    def _spare(self) -> NDArray[np.float64]:
+        """By bin, a value near a multiple of the step, for bins that hold none."""
+        places = np.arange(len(self.bins))
+        if not self._whole:
+            return rounded(self._inner, lambda values: self._cell(values) == places)
+        step = float(stated_step(self.column) or 1)
+        firsts, lasts = np.asarray(self.bins, np.float64).T
+        low, high = np.full(len(places), np.nan), np.full(len(places), np.nan)
+        for moved in range(len(self.atoms) + 1):
+            for ends, found in ((firsts + moved, low), (lasts - moved, high)):
+                free = np.isnan(found) & (self._cell(ends) == places)
+                found[free] = ends[free]
+        return np.where(low % step <= -high % step, low, high)
 
     def _cell(self, numbers: NDArray[np.float64]) -> NDArray[np.int64]:
         return np.asarray(self._code(numbers, ArrowOps()))

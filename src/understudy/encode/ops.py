@@ -11,6 +11,7 @@ from enum import StrEnum
 from typing import Any, Protocol, TypeAlias
 
 from understudy.column import WHITESPACE, Column, Kind
+from understudy.encode.moments import MomentPattern
 from understudy.errors import SchemaError
 
 Value: TypeAlias = Any
@@ -79,8 +80,14 @@ class Ops(Protocol):
     def matching(self, text: Value, regex: str) -> Value:
         """The text where the regular expression finds something in it; unknown elsewhere."""
 
-    def moment_parts(self, text: Value, pattern: "MomentPattern") -> dict[str, Value]:
+    def moment_parts(self, text: Value, pattern: MomentPattern) -> dict[str, Value]:
         """Year … second of a date written as text, whole numbers; 0 where it lacks them."""
+
+    def rewritten(self, text: Value, regex: str, plain: str) -> Value:
+        """The text that a regular expression matches as a whole, as its groups spell it."""
+
+    def replaced(self, text: Value, old: str, new: str) -> Value:
+        """The text with other text in place of all that is equal to `old`."""
 
     def whole_text(self, number: Value) -> Value:
         """The text of a whole number; unknown if it is not whole or beyond ±2**52."""
@@ -122,58 +129,3 @@ NUMBER = rf"^{_SPACE}[+-]?({_PLAIN}|{_SCIENTIFIC}){_SPACE}$"
 """Large exponents only after few digits: no text in the grammar is too large for a double."""
 LONGEST_NUMBER = 64
 LARGEST_DOUBLE = 1.7976931348623157e308
-MOMENT_PARTS = "YmdHMS"
-"""The parts of a date and time, named as in its format."""
-
-
-class MomentPattern:
-    """How a text column writes dates: a regular expression, and which group holds what."""
-
-    def __init__(self, template: str | None = None) -> None:
-        if template is None:
-            date = "([0-9]{4})-([0-9]{1,2})-([0-9]{1,2})"
-            # No capturing group inside another: one engine then loses the inner ones.
-            clock = r"(?:[T ]([0-9]{1,2}):([0-9]{2})(?::([0-9]{2})(?:\.[0-9]*)?)?Z?)?"
-            self.regex = f"^{_SPACE}{date}{clock}{_SPACE}$"
-            self.groups = {name: place for place, name in enumerate(MOMENT_PARTS, start=1)}
-        else:
-            first, *pieces = template.split("%")
-            body = _escaped(first)
-            for piece in pieces:
-                digits = "{4}" if piece[0] == "Y" else "{1,2}"
-                body += f"([0-9]{digits}){_escaped(piece[1:])}"
-            self.regex = f"^{_SPACE}{body}{_SPACE}$"
-            self.groups = {piece[0]: place for place, piece in enumerate(pieces, start=1)}
-
-
-def _escaped(literal: str) -> str:
-    """The literal as a regular expression; of its marks only the point means more than itself."""
-    return literal.replace(".", "[.]")
-
-
-def is_moment(parts: dict[str, Value], ops: Ops) -> Value:
-    """Whether year … second name a moment that exists."""
-    year, month, day = parts["Y"], parts["m"], parts["d"]
-    leap = ((year % 4 == 0) & (year % 100 != 0)) | (year % 400 == 0)
-    short = (month == 4) | (month == 6) | (month == 9) | (month == 11)  # noqa: PLR2004 - calendar
-    last = ops.where(month == 2, ops.where(leap, 29, 28), ops.where(short, 30, 31))  # noqa: PLR2004
-    exists = (year >= 1) & (month >= 1) & (month <= 12) & (day >= 1) & (day <= last)  # noqa: PLR2004
-    for name, limit in (("H", 24), ("M", 60), ("S", 60)):
-        exists = exists & (parts[name] < limit)
-    return exists
-
-
-def seconds_since_1970(parts: dict[str, Value], ops: Ops) -> Value:
-    """The seconds from 1970-01-01 to a moment.
-
-    Written once in integer arithmetic rather than with the engines' date functions, which
-    disagree on text and raise on the 30th of February.
-    """
-    year, month, day = parts["Y"], parts["m"], parts["d"]
-    # Years begin in March here, so that the leap day comes last and needs no case of its own.
-    early = ops.where(month <= 2, 1, 0)  # noqa: PLR2004
-    years = year - early
-    months = month + 12 * early - 3
-    days = 365 * years + years // 4 - years // 100 + years // 400
-    days = days + (153 * months + 2) // 5 + day - 1 - 719468
-    return days * 86400 + parts["H"] * 3600 + parts["M"] * 60 + parts["S"]

@@ -15,7 +15,8 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from understudy.column import LARGEST_INTEGER, Column
-from understudy.encode.ops import MOMENT_PARTS, MomentPattern, Ops, Storage, Value
+from understudy.encode.moments import MOMENT_PARTS, MomentPattern
+from understudy.encode.ops import Ops, Storage, Value
 from understudy.errors import SchemaError
 
 _POWERS = tuple(2.0**k for k in range(-20, 51))

@@ -15,6 +15,7 @@ from understudy.column import LARGEST_INTEGER, Kind
 from understudy.encode import Encoding
 from understudy.encode.ibis_ops import code_batch, code_names, coded_table
 from understudy.encode.ops import Storage, Value
+from understudy.encode.written_numbers import read_number
 from understudy.privacy.blocks import ROWS_PER_BLOCK, Block
 from understudy.privacy.engine import EmbeddedEngine, OpenedRows
 from understudy.privacy.people import identity, keep_per_person
@@ -82,7 +83,7 @@ class CodedRows:
         value = ops.stored(value.cast("string") if storage is Storage.TEXT else value, storage)
         if not column.kind.numeric:
             return ops.text(value, storage).strip()
-        number = ops.number(value, storage)
+        number = read_number(value, storage, column, ops)
         if column.kind is Kind.REAL:
             return number
         inside = ops.clamp(number, -float(LARGEST_INTEGER), float(LARGEST_INTEGER))

@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 
 from understudy.column import Column, Kind
 from understudy.encode.arrow_ops import is_text, plain_array, plain_type, readable
+from understudy.encode.moments import written_moment
 from understudy.errors import SourceError
 
 _EXACT = 2**53
@@ -37,6 +38,8 @@ class CellWriter:
     flags: tuple[str, str] = ("false", "true")
     moments: str | None = None
     """The declared format of dates."""
+    decimal: str = "."
+    """The decimal mark."""
     exact: bool = False
     """Whether numbers that a double cannot hold exactly are missing, as ids must be."""
 
@@ -49,7 +52,7 @@ class CellWriter:
             bool(column.categories) and type((column.categories or ("",))[0]) is int
         )
         flags = ("0", "1") if numbers else ("false", "true")
-        return cls(flags, column.format, exact)
+        return cls(flags, column.format, column.decimal or ".", exact)
 
     def texts(self, column: Any) -> pa.Array:  # noqa: ANN401 - pandas ships no types
         """The cells of a pandas column."""
@@ -81,7 +84,8 @@ class CellWriter:
             return readable(array).cast(pa.large_string())
         if pa.types.is_date(array.type):
             days, pattern = plain_array(array).to_pylist(), self.moments or "%Y-%m-%d"
-            return _text_array([None if day is None else _formatted(day, pattern) for day in days])
+            texts = [None if day is None else written_moment(day, pattern) for day in days]
+            return _text_array(texts)
         if pa.types.is_timestamp(array.type) and not self.exact:
             array = plain_array(array)
             seconds = np.asarray(array.cast(pa.int64()).fill_null(0)) // 10**6
@@ -109,17 +113,23 @@ class CellWriter:
             return integers
         texts = np.array(integers.to_pylist(), object)
         fractions = known & ~whole & ~beyond
-        texts[fractions] = [repr(number) for number in numbers[fractions].tolist()]
-        texts[beyond] = [None if self.exact else f"{one:.16e}" for one in numbers[beyond].tolist()]
+        texts[fractions] = [self._fraction(repr(one)) for one in numbers[fractions].tolist()]
+        large = [self._fraction(f"{one:.16e}") for one in numbers[beyond].tolist()]
+        texts[beyond] = [None] * len(large) if self.exact else large
         texts[~known] = None
         return _text_array(texts.tolist())
+
+    def _fraction(self, text: str) -> str:
+        """A number with the decimal mark by which text is read."""
+        return text if self.decimal == "." else text.replace(".", self.decimal)
 
     def _moments(self, moments: NDArray[np.datetime64]) -> Texts:
         inside = np.clip(moments, _FIRST, _LAST)
         if self.moments is None:
             texts = np.datetime_as_string(inside, unit="s").tolist()
         else:
-            texts = [_formatted(one, self.moments) for one in inside.tolist()]
+            known = [one or dt.date.min for one in inside.tolist()]
+            texts = [written_moment(one, self.moments) for one in known]
         return [None if none else text for none, text in zip(np.isnat(moments), texts, strict=True)]
 
     def _objects(
@@ -159,9 +169,9 @@ class CellWriter:
                 case dt.datetime() | np.datetime64():
                     return _instant(cell) if self.exact else _seconds(cell)
                 case dt.date():
-                    return _formatted(cell, self.moments or "%Y-%m-%d")
-                case Decimal() if not cell.is_finite():
-                    return None
+                    return written_moment(cell, self.moments or "%Y-%m-%d")
+                case Decimal():
+                    return self._fraction(str(cell)) if cell.is_finite() else None
                 case _ if cell is None or type(cell).__name__ in {"NAType", "NaTType"}:
                     return None
                 case _:
@@ -278,24 +288,6 @@ def _duration(cell: Any) -> str | None:  # noqa: ANN401 - a duration of any libr
     fraction += f"{nanoseconds:03d}" if nanoseconds else ""
     sign = "+" if cell.days < 0 else ""
     return f"{cell.days} days {sign}{hours:02d}:{minutes:02d}:{seconds:02d}{fraction}"
-
-
-def _formatted(moment: dt.date | None, template: str) -> str:
-    """A date, or a date and time, in a declared format; NaT as nothing."""
-    if moment is None:
-        return ""
-    clock = moment if isinstance(moment, dt.datetime) else dt.datetime.min  # noqa: DTZ901 - midnight
-    parts = {
-        "%Y": f"{moment.year:04d}",
-        "%m": f"{moment.month:02d}",
-        "%d": f"{moment.day:02d}",
-        "%H": f"{clock.hour:02d}",
-        "%M": f"{clock.minute:02d}",
-        "%S": f"{clock.second:02d}",
-    }
-    for directive, digits in parts.items():
-        template = template.replace(directive, digits)
-    return template
 
 
 def _is_text(text: str) -> bool:

@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from decimal import Decimal
 from enum import StrEnum
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -15,14 +16,17 @@ from numpy.typing import NDArray
 from understudy.column import WHITESPACE, Column, Kind, Source
 from understudy.encode import Encoding
 from understudy.encode.labels import NO_WORDS, YES_WORDS, LabelCells
+from understudy.encode.moments import MomentPattern
 from understudy.encode.numbers import NumberCells
-from understudy.encode.ops import NUMBER, NUMBER_STORAGE, MomentPattern, Storage
+from understudy.encode.ops import NUMBER, NUMBER_STORAGE, Storage
 from understudy.errors import BadInput, UnknownColumn, listed
 from understudy.schema import Schema
 
 _LAST_DIGITS = 1e-9
 _HALF_PRECISION, _LAST_BITS = 2**-10, 2**-50
-_SECONDS = {"S": 1, "M": 60, "H": 3600, "d": 86400}
+_SECONDS = {"S": 1, "M": 60, "H": 3600, "I": 3600, "d": 86400}
+_PLAIN: dict[str, Any] = dict.fromkeys(("decimal", "thousands", "prefix", "suffix"))
+"""Facts by which numbers are written otherwise than as digits and a point."""
 _SENTENCE = re.compile(
     r"^(?P<column>[^<>=].*?)\s*(?P<how>>=|<=|==|=|>|<)(?![<>=])\s*(?P<value>.+)$", re.DOTALL
 )
@@ -211,6 +215,8 @@ class Where:
             return ~marked
         value, truth = self.value.strip(WHITESPACE), _truth(self.value)
         if cells.column.kind is Kind.BOOLEAN:
+            spelled = _spelled_truth(value, cells.column)
+            truth = truth if spelled is None else spelled
             if truth is None:
                 self._refuse_unless_found(cells.column)
                 return ~marked
@@ -282,15 +288,17 @@ def _meant(text: str, cells: NumberCells, storage: Storage) -> list[tuple[float,
     if column.kind in {Kind.DATE, Kind.DATETIME}:
         patterns = dict.fromkeys((column.format, None))
         return [one for pattern in patterns if (one := _moments(text, column, pattern))]
-    number, truth = cells.number_of(text), _truth(text)
-    if number is None and storage is Storage.BOOLEAN and truth is not None:
-        number = float(truth)
-    if number is None:
-        return []
+    plain = NumberCells(replace(column, **_PLAIN))
+    read = (way.number_of(text) for way in (cells, plain))
+    numbers = {number for number in read if number is not None}
+    truth = _truth(text)
+    if not numbers and storage is Storage.BOOLEAN and truth is not None:
+        numbers = {float(truth)}
     # Whole numbers, too, may be stored in single precision; but never as text.
     stored = storage.public == NUMBER_STORAGE
-    near = _nearby(number) if stored or column.kind is Kind.REAL else [number]
-    return [(min(near), max(near))]
+    near = stored or column.kind is Kind.REAL
+    ways = [_nearby(number) if near else [number] for number in numbers]
+    return [(min(way), max(way)) for way in ways]
 
 
 def _nearby(number: float) -> list[float]:
@@ -309,13 +317,18 @@ def _moments(text: str, column: Column, pattern: str | None) -> tuple[float, flo
     Written by a pattern, or as ISO 8601 without one.
     """
     first = NumberCells(replace(column, format=pattern)).number_of(text)
-    if first is None or column.kind is Kind.DATE:
-        return None if first is None else (first, first)
+    if first is None:
+        return None
+    # Stored moments are compared in UTC, and people read the clock that stands beside a zone.
+    zoned = "%z" in (column.format or "") and "%z" not in (pattern or "")
+    if column.kind is Kind.DATE:
+        return first - zoned, first + zoned
     reading = MomentPattern(pattern)
     match = re.match(reading.regex, text)
     given = {part for part, group in reading.groups.items() if match and match[group]}
-    length = next((_SECONDS[part] for part in "SMH" if part in given), _SECONDS["d"])
-    return first, first + length - 1
+    length = next((_SECONDS[part] for part in "SMHI" if part in given), _SECONDS["d"])
+    beside = _SECONDS["d"] if zoned else 0
+    return first - beside, first + length - 1 + beside
 
 
 def _same(label: str, value: str) -> bool:
@@ -341,3 +354,12 @@ def _truth(text: str) -> bool | None:
     if word in YES_WORDS or number == 1:
         return True
     return False if word in NO_WORDS or number == 0 else None
+
+
+def _spelled_truth(value: str, column: Column) -> bool | None:
+    """Return the boolean that a value is in the spelling of a column; None if it is none."""
+    spelling = column.spelling or ()
+    exact = [word == value for word in spelling]
+    alike = [_same(word.casefold(), value.casefold()) for word in spelling]
+    matches = exact if any(exact) else alike
+    return matches.index(True) == 1 if any(matches) else None

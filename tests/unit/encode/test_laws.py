@@ -1,14 +1,18 @@
 """What holds for every encoding, whatever the facts and the cells."""
 
+import datetime as dt
+from fractions import Fraction
+
 import numpy as np
 import pyarrow as pa
 import pytest
-from hypothesis import given, settings
+from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
-from helpers.tables import DESCRIBED, columns, stored_columns
-from understudy.column import Kind
+from helpers.tables import DESCRIBED, as_written, columns, stored_columns
+from understudy.column import Column, Kind
 from understudy.encode import Encoding
+from understudy.encode.moments import resolution
 from understudy.schema import Schema
 
 ARROW_TYPES = {
@@ -42,7 +46,8 @@ class TestEveryKind:
             size = encoding.domain.sizes["x"]
             codes = np.repeat(np.arange(size), 5).astype(encoding.dtype("x"))
             values = encoding.decode({"x": codes}, np.random.default_rng(seed))["x"].to_pylist()
-            text = pa.array([None if value is None else str(value) for value in values])
+            assume(not _coarse(column, values))
+            text = pa.array([None if v is None else as_written(v, column) for v in values])
             np.testing.assert_array_equal(encoding.codes(pa.table({"x": text}))["x"], codes)
 
         holds()
@@ -82,13 +87,16 @@ class TestEveryKind:
             cells = encoding.cells["x"]
             codes = np.repeat(np.arange(cells.size), 30)
             decoded = encoding.decode({"x": codes}, np.random.default_rng(seed))["x"]
-            assert decoded.type == cells.arrow_type == ARROW_TYPES.get(kind, cells.arrow_type)
+            usual = pa.string() if column.spelling else ARROW_TYPES.get(kind, cells.arrow_type)
+            assert decoded.type == cells.arrow_type == usual
             for code, value in zip(codes, decoded.to_pylist(), strict=True):
                 assert (value is None) == (code == cells.missing)
                 if value is None:
                     continue
                 if kind.listed:
                     assert value in {*column.categories, column.other}
+                if column.spelling:
+                    assert value == column.spelling[code]
                 if kind.numeric:
                     least, greatest = column.bounds
                     assert least <= value <= greatest or value in column.atoms
@@ -106,7 +114,85 @@ class TestEveryKind:
         holds()
 
 
-@given(columns(Kind.INTEGER) | columns(Kind.DATE), st.integers(0, 2**32))
+def _coarse(column, values):
+    """Whether a value cannot be written as precisely as it was drawn: no multiple was there."""
+    return any(
+        value is not None
+        and (
+            (column.format is not None and _seconds(value) % resolution(column.format))
+            or (column.padded and round(value, column.decimals) != value)
+        )
+        for value in values
+    )
+
+
+def _seconds(value):
+    epoch = dt.datetime(1970, 1, 1)  # noqa: DTZ001 - columns are naive
+    return int((value - epoch).total_seconds()) if isinstance(value, dt.datetime) else 0
+
+
+def _unit(column):
+    if column.kind is Kind.REAL and column.step is None:
+        return None if column.decimals is None else Fraction(1, 10**column.decimals)
+    return None if column.step is None else Fraction(str(column.step))
+
+
+@pytest.mark.untraced
+@given(columns(Kind.INTEGER) | columns(Kind.REAL), st.integers(0, 2**32))
+def test_drawn_numbers_are_multiples_wherever_their_bin_holds_one(column, seed):
+    unit = _unit(column)
+    assume(unit is not None)
+    encoding = Encoding(Schema((column,)))
+    cells = encoding.cells["x"]
+    codes = np.repeat(np.arange(len(cells.bins)), 20)
+    drawn = encoding.decode({"x": codes}, np.random.default_rng(seed))["x"].to_pylist()
+    for code, value in zip(codes, drawn, strict=True):
+        multiple = round(Fraction(value) / unit)
+        if value == float(multiple * unit):
+            continue
+        # No multiple is in the bin, as far as its code tells.
+        first, last = (int(Fraction(end) / unit) for end in cells.bins[code])
+        assume(last - first < 1000)
+        for near in range(first - 2, last + 3):
+            number = float(near * unit)
+            inside = column.bounds[0] <= number <= column.bounds[1]
+            assert not inside or cells.cell_of(number) != code
+
+
+def test_every_multiple_of_a_bin_is_drawn():
+    column = Column(
+        name="x", kind=Kind.REAL, bounds=(0, 10), bins=4, atoms=(0.5, 9), step=0.5, null=False
+    )
+    encoding = Encoding(Schema((column,)))
+    codes = np.repeat(np.arange(4), 200)
+    drawn = encoding.decode({"x": codes}, np.random.default_rng(1))["x"].to_numpy()
+    expected = [
+        {0, 1, 1.5, 2},
+        {2.5, 3, 3.5, 4, 4.5},
+        {5, 5.5, 6, 6.5, 7},
+        {7.5, 8, 8.5, 9.5, 10},
+    ]
+    for code, values in enumerate(expected):
+        assert set(drawn[codes == code].tolist()) == values
+
+
+@given(columns(Kind.REAL, precise=False), st.integers(0, 2**32))
+def test_reals_have_few_digits(column, seed):
+    assume(min(b - a for a, b in zip(column.bounds, column.bounds[1:], strict=False)) > 1)
+    encoding = Encoding(Schema((column,)))
+    cells = encoding.cells["x"]
+    codes = np.repeat(np.arange(len(cells.bins)), 20)
+    drawn = encoding.decode({"x": codes}, np.random.default_rng(seed))["x"].to_pylist()
+    for code, value in zip(codes, drawn, strict=True):
+        first, last = cells.bins[code]
+        decimals = 3 - np.floor(np.log10(last - first))
+        if decimals <= 9:
+            assert len(repr(value).partition(".")[2]) <= max(decimals, 1), value
+
+
+@given(
+    columns(Kind.INTEGER, precise=False) | columns(Kind.DATE, precise=False), st.integers(0, 2**32)
+)
 def test_every_value_of_a_whole_number_bin_is_drawn(column, seed):
     encoding = Encoding(Schema((column,)))
     cells = encoding.cells["x"]
@@ -121,7 +207,7 @@ def test_every_value_of_a_whole_number_bin_is_drawn(column, seed):
         return
 
 
-@given(columns(Kind.REAL), st.integers(0, 2**32))
+@given(columns(Kind.REAL, precise=False), st.integers(0, 2**32))
 def test_reals_are_drawn_over_the_whole_bin(column, seed):
     encoding = Encoding(Schema((column,)))
     first, last = encoding.cells["x"].bins[0]

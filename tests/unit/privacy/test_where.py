@@ -214,7 +214,7 @@ def test_of_an_open_column_only_the_name_is_checked():
 @settings(max_examples=60)
 @given(st.data())
 def test_a_number_is_read_as_cells_read_it(data):
-    column = data.draw(columns(data.draw(st.sampled_from(NUMERIC))))
+    column = data.draw(columns(data.draw(st.sampled_from(NUMERIC)), written=False))
     value = data.draw(values_near(column))
     number = encoded(column).cells[column.name].number_of(str(value))
     if column.kind is Kind.DATE:
@@ -363,3 +363,52 @@ def test_whole_numbers_in_single_precision_meet_what_they_read_as():
         meets = Where.parse("x <= 716271508297").codes(encoding, {"x": storage})
         assert code == 1
         assert meets[code]
+
+
+PRICE = Column(
+    name="x", kind=Kind.REAL, bounds=(0, 10_000), bins=10, decimal=",", thousands=".", null=False
+)
+
+
+@pytest.mark.parametrize(
+    ("condition", "first"),
+    [
+        ("x >= 2.500,50", 2),
+        ("x >= 2500.5", 2),
+        ("x >= 2500", 2),
+        # Either 2,500 or two and a half: both readings are protected.
+        ("x >= 2.500", 0),
+    ],
+)
+def test_a_number_in_a_condition_is_read_as_its_column_is_written_or_plainly(condition, first):
+    stated = Where.parse(condition).stated(encoded(PRICE), stored(PRICE, Storage.TEXT))
+    assert stated == tuple(place >= first for place in range(10))
+
+
+def test_a_day_in_a_condition_covers_it_in_every_zone():
+    bounds = (dt.datetime(2024, 3, 1), dt.datetime(2024, 3, 11))  # noqa: DTZ001 - columns are naive
+    column = Column(
+        name="x",
+        kind=Kind.DATETIME,
+        bounds=bounds,
+        bins=240,
+        format="%Y-%m-%dT%H:%M:%S%z",
+        null=False,
+    )
+    late = encoded(column).column_codes("x", pa.array(["2024-03-05T23:30:00-05:00"]))[0]
+    storage = stored(column, Storage.TEXT)
+    assert Where.parse("x <= 2024-03-05").stated(encoded(column), storage)[late]
+    assert not Where.parse("x <= 2024-03-04").stated(encoded(column), storage)[late]
+    # With a zone of its own, a value is one moment.
+    sharp = Where.parse("x <= 2024-03-06T00:00:00-05:00").stated(encoded(column), storage)
+    assert sharp[late]
+    assert not sharp[late + 1]
+
+
+def test_a_boolean_in_a_condition_is_read_in_its_spelling_and_in_usual_words():
+    column = Column(name="x", kind=Kind.BOOLEAN, spelling=("1", "2"), null=False)
+    meets = {
+        value: Where.parse(f"x = {value}").stated(encoded(column), stored(column, Storage.TEXT))
+        for value in ("2", "1", "no")
+    }
+    assert meets == {"2": (False, True), "1": (True, False), "no": (True, False)}
