@@ -19,6 +19,7 @@ from pyarrow import csv
 from understudy.errors import ReleaseTooLarge
 from understudy.formula_text import formula_safe_name, old_original, old_safe_name, original
 from understudy.parquet_footer import row_groups
+from understudy.regenerate import LONGEST
 from understudy.schema import Schema
 from understudy.synthetic_rows import MOST_SAVED
 from understudy.table_files import arrow_types
@@ -120,6 +121,9 @@ def _csv(path: Path, schema: Schema, text: str | None) -> pa.Table:
     if table.column_names != names:
         raise ValueError(_MISMATCH)
     table = table.rename_columns([*types])
+    for column in schema:
+        if column.regenerated and pa.types.is_string(types[column.name]):
+            _check_invented(table[column.name])
     if text == RAW:
         return table
     for place, (name, kind) in enumerate(types.items()):
@@ -149,7 +153,7 @@ class _Parquet:
         self._limit = limit
         self._most_rows = most_rows
         self._labels = {
-            field.name: _labels(schema, field.name)
+            field.name: None if schema[field.name].regenerated else _labels(schema, field.name)
             for field in self._types
             if pa.types.is_string(field.type)
         }
@@ -199,21 +203,24 @@ class _Parquet:
             self._allow(rows, needed)
             columns = []
             for field, column in zip(self._types, batch.columns, strict=True):
-                labels = self._labels.get(field.name)
-                if labels is None:
-                    columns.append(column)
-                    continue
-                needed += self._text_bytes(column, labels)
-                self._allow(rows, needed)
+                if field.name in self._labels:
+                    needed += self._text_bytes(column, self._labels[field.name])
+                    self._allow(rows, needed)
                 columns.append(column)
             yield pa.RecordBatch.from_arrays(columns, self._types.names)
 
-    def _text_bytes(self, column: pa.DictionaryArray, labels: pa.Array) -> int:
-        """Return the length of all text of a column, whose values the schema must list."""
+    def _text_bytes(self, column: pa.DictionaryArray, labels: pa.Array | None) -> int:
+        """Return the length of all text of a column.
+
+        The schema must list its values, unless they are invented: then they are short.
+        """
         values = column.dictionary
-        listed = pc.all(pc.is_in(values, value_set=labels), min_count=0)
-        if len(values) > len(labels) or not listed.as_py():
-            raise ValueError(_MISMATCH)
+        if labels is None:
+            _check_invented(values)
+        else:
+            listed = pc.all(pc.is_in(values, value_set=labels), min_count=0)
+            if len(values) > len(labels) or not listed.as_py():
+                raise ValueError(_MISMATCH)
         lengths = pc.binary_length(values).cast(pa.int64())
         return int(pc.sum(lengths.take(column.indices)).as_py() or 0)
 
@@ -236,6 +243,12 @@ class _Parquet:
 def _width(kind: pa.DataType) -> int:
     """Return how many bytes a cell takes; of text, its place alone."""
     return 4 if pa.types.is_string(kind) else max(1, kind.bit_width // 8)
+
+
+def _check_invented(texts: pa.Array | pa.ChunkedArray) -> None:
+    """Refuse invented values that are longer than any that are written."""
+    if (pc.max(pc.binary_length(texts)).as_py() or 0) > LONGEST:
+        raise ValueError(_MISMATCH)
 
 
 def _labels(schema: Schema, name: str) -> pa.Array:
