@@ -35,6 +35,15 @@ _Choice = TypeVar("_Choice", bound=StrEnum)
 _LONGEST = 2**26
 """Bytes in a file, such as a list of codes."""
 _MOST_PARTS = 16
+_SDV_ROLES = {
+    "email": Role.EMAIL,
+    "phone_number": Role.PHONE,
+    **dict.fromkeys(("name", "first_name", "last_name"), Role.NAME),
+    **dict.fromkeys(("address", "street_address"), Role.ADDRESS),
+    **dict.fromkeys(("url", "uri"), Role.URL),
+    **dict.fromkeys(("ssn", "uuid4", "iban", "passport_number", "user_name"), Role.ID),
+    "text": Role.FREE_TEXT,
+}
 # A string that is never closed goes on to the end, so that no place is looked at twice.
 _STRING_OR_COMMENT = re.compile(
     r'"""(?:[^\\]|\\.)*?(?:"{3,5}|\\?\Z)|"(?:[^"\\\n]|\\[^\n])*"?'
@@ -190,8 +199,9 @@ def _sdv_column(name: str, facts: Mapping[str, Any], key: object) -> Column:
         return Column(name=name, kind=kind, format=None if iso else pattern)
     if sdtype in {"categorical", "boolean"}:
         return Column(name=name, kind=Kind(sdtype))
-    # Names, addresses and other personal fields must not reach a release by default.
-    return Column(name=name, kind=Kind.CATEGORICAL, role=Role.DROP)
+    # No other sort of values is modelled: SDV invents them, too.
+    role = _SDV_ROLES.get(sdtype, Role.DROP)
+    return Column(name=name, kind=Kind.CATEGORICAL, role=role)
 
 
 def _column(name: str, facts: Mapping[str, Any], folder: Path | None) -> Column:

@@ -208,7 +208,7 @@ def test_sdv_metadata_gives_kinds_and_roles_and_leaves_values_open(content):
     assert schema["checkin"].format == "%d.%m.%Y"
     assert schema["left"].format is None
     assert schema["guest"].role is Role.ID
-    assert schema["email"].role is Role.DROP
+    assert schema["email"].role is Role.EMAIL
     assert schema.silent["kind"] == ("categories", "null")
 
 
