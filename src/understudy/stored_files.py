@@ -36,6 +36,8 @@ _CODECS = {0, 1}
 Snappy inflates about 30-fold at most.
 """
 _MOST_GROUPS = 10_000
+_MOST_GROUP_ROWS = 2**20
+"""Of a file with invented text: within a group, the reader's list of values grows by each batch."""
 _BATCH_ROWS, _BATCH_CELLS = 2**16, 2**22
 _MOST_WIDTH = 8
 """Bytes of a cell in memory, without letters; in a CSV file it takes one at least."""
@@ -186,6 +188,7 @@ class _Parquet:
             or any(group.rows < 0 for group in groups)
             or any(len(group.chunks) != len(self._types) for group in groups)
             or any(chunk.codec not in _CODECS or chunk.stored < 0 for chunk in chunks)
+            or (None in self._labels.values() and any(g.rows > _MOST_GROUP_ROWS for g in groups))
             # Chunks that share bytes would be decoded again and again.
             or sum(chunk.stored for chunk in chunks) > self._path.stat().st_size
         ):
@@ -216,6 +219,7 @@ class _Parquet:
         """
         values = column.dictionary
         if labels is None:
+            self._allow(0, values.nbytes)
             _check_invented(values)
         else:
             listed = pc.all(pc.is_in(values, value_set=labels), min_count=0)

@@ -342,6 +342,20 @@ def test_text_that_is_too_long_to_be_invented_is_not_read(tmp_path):
                 read_rows(tmp_path, {name: ""}, schema, text="raw")
 
 
+def test_a_file_of_invented_text_has_groups_of_as_many_rows_as_are_written(tmp_path):
+    schema = Schema((SCHEMA["mail"], SCHEMA["ill"]))
+    path = tmp_path / "synthetic.parquet"
+    for rows, fits in ((2**20, True), (2**20 + 1, False)):
+        cells = pa.DictionaryArray.from_arrays(np.zeros(rows, np.int32), pa.array(["a@b.c"]))
+        table = pa.table({"mail": cells.cast(pa.string()), "ill": np.ones(rows, bool)})
+        pq.write_table(table, path, row_group_size=rows)
+        if fits:
+            assert read_rows(tmp_path, {path.name: ""}, schema, text="raw").num_rows == rows
+            continue
+        with pytest.raises(ValueError, match="not one that a release"):
+            read_rows(tmp_path, {path.name: ""}, schema, text="raw")
+
+
 def run(*arguments):
     return CliRunner().invoke(app, [str(one) for one in arguments])
 
