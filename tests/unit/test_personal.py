@@ -20,7 +20,7 @@ from understudy.column import Column, Kind, Role
 from understudy.encode.ops import Storage
 from understudy.errors import BadInput, PrivacyRefused, UnknownColumn
 from understudy.mechanisms.prism import Prism
-from understudy.personal import By, Personal, PersonalField, personal_fields
+from understudy.personal import By, Personal, PersonalField, personal_fields, personal_notes
 from understudy.pipeline import synthesize
 from understudy.plan import plan
 from understudy.plan_page import plan_page
@@ -297,9 +297,13 @@ def test_a_name_that_discovery_finds_is_left_out_where_the_library_is_missing():
     made = Personal(regenerate=True).finished(found)
     assert not made["who"].regenerated
     assert made["contact"].regenerated
-    opening = "[columns.who]\n[columns.contact]\n[columns.age]\n"
-    told = personal_fields({"schema": opening}, made)
-    assert told == [
+    public = {"schema": "[columns.who]\n[columns.contact]\n[columns.age]\n", "regenerate": True}
+    left_out, invented = personal_notes(public, made)
+    assert "Column 'who' is left out" in left_out
+    assert "inferred under DP" in left_out
+    assert "pip install 'understudy[fake]'" in left_out
+    assert "Column 'contact' is filled with invented values" in invented
+    assert personal_fields(public, made) == [
         PersonalField("who", "name", By.SHAPE, regenerated=False),
         PersonalField("contact", "email", By.SHAPE, regenerated=True),
     ]
