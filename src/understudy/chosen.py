@@ -10,6 +10,7 @@ from understudy.errors import BadInput
 from understudy.knowledge import Independence
 from understudy.mechanisms.api import Choosy, Constrained, Mechanism, Revealing
 from understudy.mechanisms.catalog import AUTO, mechanism_named
+from understudy.personal import Personal
 from understudy.privacy import discover
 from understudy.privacy.answers import Measurement
 from understudy.privacy.budget import Budget, number
@@ -42,6 +43,8 @@ class Chosen:
     """Independences that shall hold in the release."""
     protection: Protection | None = None
     """Who shall lose less than others."""
+    personal: Personal = field(default_factory=Personal)
+    """What becomes of identifiers and personal fields."""
 
     @classmethod
     def of(  # noqa: PLR0913 - each is a choice of its own, by name
@@ -60,6 +63,7 @@ class Chosen:
         protect_outliers: bool | RiskWeights = False,
         outlier_epsilon: float | None = None,
         protect_where: Sequence[str | Where] = (),
+        regenerate: bool | Sequence[str] = False,
     ) -> "Chosen":
         """The choices as a person states them; refused where they make no sense together."""
         stated = read_schema(schema) if isinstance(schema, str | Path) else schema
@@ -80,7 +84,9 @@ class Chosen:
             outlier_epsilon=outlier_epsilon,
             where=protect_where,
         )
-        made = cls(stated, recipe, whose, roles, budget, allowed, protection)
+        named = (asked_for, whose, recipe, getattr(recipe, "__dict__", {}), allowed, protection)
+        personal = Personal.of(regenerate, named)
+        made = cls(stated, recipe, whose, roles, budget, allowed, protection, personal)
         if made.reveals and protection is not None:
             msg = "Nobody can be protected more where nothing is promised: choose a private method."
             raise BadInput(msg)
@@ -90,6 +96,11 @@ class Chosen:
     def reveals(self) -> bool:
         """Whether the mechanism reads rows as they are."""
         return isinstance(self.recipe, Revealing) and self.recipe.reveals
+
+    def personal_inputs(self, opening: Schema) -> dict[str, Any]:
+        """Return what the certificate lists about identifiers and personal fields."""
+        stated = {} if self.schema is None else {one.name: one.role for one in self.schema}
+        return self.personal.public(stated | dict(self.roles), opening)
 
     def check_fit(self, schema: Schema) -> None:
         """Refuse a mechanism, or independences, that do not fit the columns."""

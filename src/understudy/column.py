@@ -34,6 +34,8 @@ MOST_DECIMALS = 12
 LONGEST_AFFIX = 8
 """Letters of a currency or unit that stands before or after each number."""
 LONGEST_PATTERN = 64
+UUID = "uuid"
+"""The pattern of identifiers that are UUIDs."""
 WHITESPACE = " \t\n\r\v\f"
 """Stripped from both ends of text cells and of declared categories."""
 
@@ -147,7 +149,7 @@ class Column:
     regenerate: bool | None = None
     """Whether an identifier or a personal field is released with new, invented values."""
     pattern: str | None = None
-    """The pattern of new identifiers, such as "C-######"; each # stands for a digit."""
+    """The pattern of new identifiers, such as "C-######"; each # stands for a digit. Or "uuid"."""
     role: Role = Role.FEATURE
     source: Source = Source.DECLARED
 
@@ -172,6 +174,11 @@ class Column:
     def coded(self) -> bool:
         """Whether the column is encoded and released at all."""
         return self.role.coded
+
+    @property
+    def regenerated(self) -> bool:
+        """Whether the column is released with invented values."""
+        return self.role.identifies and bool(self.regenerate)
 
     @property
     def silent(self) -> tuple[str, ...]:
@@ -418,12 +425,17 @@ class Column:
             )
         if self.pattern is not None and (
             not is_plain_text(self.pattern)
-            or "#" not in self.pattern
+            or ("#" not in self.pattern and self.pattern != UUID)
             or len(self.pattern) > LONGEST_PATTERN
         ):
             self._refuse(
                 f"pattern must hold a # for each digit of the identifier, in at most "
-                f"{LONGEST_PATTERN} characters."
+                f"{LONGEST_PATTERN} characters, or be {UUID!r}."
+            )
+        if self.regenerate and self.role is Role.FREE_TEXT:
+            self._refuse(
+                "free text cannot be regenerated: invented sentences would say nothing. Remove "
+                "regenerate, or give the column another role."
             )
 
 

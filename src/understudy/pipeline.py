@@ -12,6 +12,7 @@ from understudy.mechanisms.api import Mechanism, Model, Remarking, Revealing
 from understudy.mechanisms.catalog import AUTO
 from understudy.mechanisms.parameters import told
 from understudy.model.visible import check_visible, hidden_counts, visible_part
+from understudy.personal import personal_notes
 from understudy.privacy import discover, strays
 from understudy.privacy.answers import MalformedRecords, Measurement
 from understudy.privacy.budget import number
@@ -20,10 +21,11 @@ from understudy.privacy.noise import RandomSource
 from understudy.privacy.unit import Unit
 from understudy.privacy.where import Where
 from understudy.protection import CURVE, PROTECTION, rows_of
+from understudy.regenerate import check_regenerated, with_new_values
 from understudy.release import Release
 from understudy.schema import Schema
 from understudy.select.risk import RiskWeights
-from understudy.synthetic_rows import MOST_ROWS, MOST_SAVED, DrawnRows, StoredRows
+from understudy.synthetic_rows import MOST_ROWS, MOST_SAVED, DrawnRows, StoredRows, entropy
 from understudy.twostage.rows_alone import RowsAlone
 
 USUAL_DELTA = 1e-9
@@ -68,6 +70,7 @@ def synthesize(  # noqa: PLR0913 - each is a choice of its own, by name
     table_id: str | None = None,
     allow_non_private: bool = False,
     discovery_share: float | None = None,
+    regenerate: bool | Sequence[str] = False,
     text_encoding: str = "utf-8",
     multiline: bool = False,
     seed: int | None = None,
@@ -102,6 +105,9 @@ def synthesize(  # noqa: PLR0913 - each is a choice of its own, by name
         allow_non_private: Go on even where no promise is left; the certificate says so.
         discovery_share: How much of the budget finding out may take, where all is open: a third,
             or an eighth where somebody is to lose less.
+        regenerate: Release invented values in place of identifiers and personal fields: of all
+            of them, or of the columns named here. Without it, such columns are left out, unless
+            the schema says `regenerate = true`.
         text_encoding: How a CSV file spells characters.
         multiline: Whether quoted cells of a CSV file hold line breaks.
         seed: For drawing the rows; never for noise.
@@ -123,6 +129,7 @@ def synthesize(  # noqa: PLR0913 - each is a choice of its own, by name
         protect_outliers=protect_outliers,
         outlier_epsilon=outlier_epsilon,
         protect_where=protect_where,
+        regenerate=regenerate,
     )
     recipe, allowed, protection = chosen.recipe, chosen.allowed, chosen.protection
     usual = discover.SHARE if protection is None else protection.finding
@@ -144,8 +151,9 @@ def synthesize(  # noqa: PLR0913 - each is a choice of its own, by name
         text_encoding=text_encoding,
         multiline=multiline,
         roles=chosen.roles,
+        describe=chosen.personal.described,
         discover=not strict,
-        check=lambda facts: _check_fit(chosen, facts, 0.0 if strict else finding),
+        check=lambda facts: _check_fit(chosen, facts, rows, 0.0 if strict else finding),
         caps=() if protection is None else protection.caps(chosen.budget),
         tell=tell,
     ) as book:
@@ -178,10 +186,12 @@ def synthesize(  # noqa: PLR0913 - each is a choice of its own, by name
     if isinstance(model, RowsAlone):
         facts = model.schema
         note += _unmet(rows, seed, model)
+    facts = chosen.personal.finished(facts)
     drawn = _drawn(model, facts, count, seed)
+    about = personal_notes(certificate.public, facts)
     said = recipe.remarks(model, book.schema.target) if isinstance(recipe, Remarking) else ()
     notes = (*_malformed_note(malformed, total), *notes, *_stray_notes(book, model, missed, total))
-    return Release(drawn, certificate, facts, model, (*costs, *notes, *said, *note))
+    return Release(drawn, certificate, facts, model, (*costs, *about, *notes, *said, *note))
 
 
 def _reads_alone(recipe: Mechanism) -> bool:
@@ -229,7 +239,8 @@ def _unmet(rows: int | None, seed: int | None, model: RowsAlone) -> tuple[str, .
 def _drawn(model: Model, schema: Schema, count: int, seed: int | None) -> DrawnRows | StoredRows:
     """The rows of a release: from its model, or those that were made without one."""
     if isinstance(model, RowsAlone):
-        return StoredRows(model.table.slice(0, count))
+        seed = entropy(seed)
+        return StoredRows(with_new_values(model.table.slice(0, count), schema, 0, seed))
     return DrawnRows.of(model, schema, count, seed)
 
 
@@ -245,9 +256,10 @@ def _check(rows: int | None, share: float, seed: int | None) -> None:
         raise BadInput(msg)
 
 
-def _check_fit(chosen: Chosen, schema: Schema, discovery_share: float) -> None:
+def _check_fit(chosen: Chosen, schema: Schema, rows: int | None, discovery_share: float) -> None:
     """Refuse by public facts what cannot come out well, before anything is spent."""
     chosen.check_fit(schema)
+    check_regenerated(schema, rows)
     if chosen.protection is not None:
         chosen.protection.check(chosen.budget, chosen.unit, schema, discovery_share)
 
@@ -261,6 +273,8 @@ def _declare(book: Ledger, chosen: Chosen, rows: int | None) -> None:
     if chosen.allowed:
         book.declare(demanded.INDEPENDENCES, demanded.written(chosen.allowed.independences))
     book.declare("rows", rows)
+    for name, value in chosen.personal_inputs(book.schema).items():
+        book.declare(name, value)
 
 
 def _discover(

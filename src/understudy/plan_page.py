@@ -34,6 +34,7 @@ def plan_page(plan: Plan) -> dict[str, Any]:
         "rehearsed_rows": plan.rehearsed,
         "codes": dict(plan.codes),
         "open_facts": {name: list(facts) for name, facts in plan.open.items()},
+        "personal": [one.to_dict() for one in plan.personal],
         "bought": [_item(item) for item in plan.items],
         "shares": {str(purpose): share for purpose, share in plan.shares.items()},
         "model": {

@@ -233,7 +233,7 @@ class Release:
 
     @property
     def _shape(self) -> str:
-        return f"{self.rows.count:,} rows × {len(self.schema.coded)} columns"
+        return f"{self.rows.count:,} rows × {len(self.schema.released)} columns"
 
     def __repr__(self) -> str:
         return f"Release({self._shape}; {self.certificate})"

@@ -4,6 +4,7 @@ from pathlib import Path
 from typing import Any
 
 from understudy.errors import listed
+from understudy.personal import personal_fields
 from understudy.release import Release
 from understudy.report.public import PARAMETERS, choices, declared, general, how_labels
 from understudy.spoken import plain_console, say
@@ -16,7 +17,8 @@ def release_page(release: Release, folder: Path) -> dict[str, Any]:
         "folder": str(folder),
         "files": sorted(path.name for path in folder.iterdir()),
         "rows": release.rows.count,
-        "columns": [column.name for column in release.schema.coded],
+        "columns": [column.name for column in release.schema.released],
+        "personal": [one.to_dict() for one in personal_fields(certificate.public, release.schema)],
         "private": not certificate.not_private,
         # JSON knows no infinity.
         "epsilon": None if certificate.not_private else certificate.epsilon,

@@ -59,6 +59,11 @@ class Schema:
         return tuple(column for column in self.columns if column.coded)
 
     @property
+    def released(self) -> tuple[Column, ...]:
+        """The columns of a release: those that are encoded, and those with invented values."""
+        return tuple(column for column in self.columns if column.coded or column.regenerated)
+
+    @property
     def target(self) -> str | None:
         """The column that readers will predict."""
         return next((c.name for c in self.columns if c.role is Role.TARGET), None)

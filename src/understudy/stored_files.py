@@ -21,6 +21,7 @@ from understudy.column import Column
 from understudy.errors import ReleaseTooLarge
 from understudy.formula_text import formula_safe_name, old_original, old_safe_name, original
 from understudy.parquet_footer import row_groups
+from understudy.regenerate import LONGEST
 from understudy.rendering import longest, restored, written
 from understudy.schema import Schema
 from understudy.synthetic_rows import MOST_SAVED
@@ -40,6 +41,8 @@ _CODECS = {0, 1}
 Snappy inflates about 30-fold at most.
 """
 _MOST_GROUPS = 10_000
+_MOST_GROUP_ROWS = 2**20
+"""Of a file with invented text: within a group, the reader's list of values grows by each batch."""
 _BATCH_ROWS, _BATCH_CELLS = 2**16, 2**22
 _MOST_WIDTH = 8
 """Bytes of a cell in memory, without letters; in a CSV file it takes one at least."""
@@ -139,6 +142,9 @@ def _csv(path: Path, schema: Schema, text: str | None, delimiter: str | None) ->
     if table.column_names != names:
         raise ValueError(_MISMATCH)
     table = restored(table.rename_columns([*types]), columns, typed)
+    for column in schema:
+        if column.regenerated and pa.types.is_string(typed[column.name]):
+            _check_invented(table[column.name])
     if text == RAW:
         return table
     for place, (name, kind) in enumerate(typed.items()):
@@ -177,7 +183,7 @@ class _Parquet:
         self._limit = limit
         self._most_rows = most_rows
         self._labels = {
-            field.name: _labels(schema, field.name)
+            field.name: None if schema[field.name].regenerated else _labels(schema, field.name)
             for field in self._types
             if pa.types.is_string(field.type) and field.name not in as_text
         }
@@ -211,6 +217,7 @@ class _Parquet:
             or any(group.rows < 0 for group in groups)
             or any(len(group.chunks) != len(self._types) for group in groups)
             or any(chunk.codec not in _CODECS or chunk.stored < 0 for chunk in chunks)
+            or (None in self._labels.values() and any(g.rows > _MOST_GROUP_ROWS for g in groups))
             # Chunks that share bytes would be decoded again and again.
             or sum(chunk.stored for chunk in chunks) > self._path.stat().st_size
         ):
@@ -240,8 +247,11 @@ class _Parquet:
         if name in self._as_text:
             lengths = pc.utf8_length(values)
             fits = pc.all(pc.less_equal(lengths, longest(self._as_text[name])), min_count=0)
+        elif (labels := self._labels[name]) is None:
+            self._allow(0, values.nbytes)
+            _check_invented(values)
+            return
         else:
-            labels = self._labels[name]
             fits = pc.all(pc.is_in(values, value_set=labels), min_count=0)
             if len(values) > len(labels):
                 raise ValueError(_MISMATCH)
@@ -273,6 +283,12 @@ def _text_bytes(column: pa.DictionaryArray) -> int:
 def _width(kind: pa.DataType) -> int:
     """Return how many bytes a cell takes; of text, its place alone."""
     return 4 if pa.types.is_string(kind) else max(1, kind.bit_width // 8)
+
+
+def _check_invented(texts: pa.Array | pa.ChunkedArray) -> None:
+    """Refuse invented values that are longer than any that are written."""
+    if (pc.max(pc.binary_length(texts)).as_py() or 0) > LONGEST:
+        raise ValueError(_MISMATCH)
 
 
 def _labels(schema: Schema, name: str) -> pa.Array:

@@ -12,6 +12,7 @@ from understudy.encode import Encoding
 from understudy.errors import BadInput
 from understudy.mechanisms.api import Model
 from understudy.model.visible import visible
+from understudy.regenerate import with_new_values
 from understudy.schema import Schema
 
 MOST_ROWS = 10**6
@@ -20,6 +21,11 @@ MOST_SAVED = 10**8
 """No release is saved with more rows: they fit no machine's memory."""
 ROWS_PER_BLOCK = 2**18
 """So many rows are drawn, decoded and written at a time."""
+
+
+def entropy(seed: int | None) -> int:
+    """Return the drawing seed: without one, another than anybody has drawn with before."""
+    return np.random.SeedSequence(seed).entropy  # type: ignore[return-value]
 
 
 class Rows(Protocol):
@@ -69,7 +75,7 @@ class DrawnRows:
         if type(count) is not int or count < 1:
             msg = f"{count} rows cannot be drawn; ask for a whole number, at least 1."
             raise BadInput(msg)
-        return cls(model, schema, count, np.random.SeedSequence(seed).entropy)  # type: ignore[arg-type]
+        return cls(model, schema, count, entropy(seed))
 
     @cached_property
     def encoding(self) -> Encoding:
@@ -96,7 +102,8 @@ class DrawnRows:
         for start in range(0, self.count, ROWS_PER_BLOCK):
             rows = min(ROWS_PER_BLOCK, self.count - start)
             codes = encoding.with_constants(self.visible.sample(rows, rng), rows)
-            yield encoding.decode(codes, rng)
+            drawn = encoding.decode(codes, rng)
+            yield with_new_values(drawn, self.schema, start, self.seed)
 
 
 def encoding_of(model: Model, schema: Schema) -> Encoding:

@@ -13,6 +13,7 @@ from understudy.column import Column
 from understudy.encode import Encoding
 from understudy.errors import BadInput
 from understudy.formula_text import formula_safe, formula_safe_name
+from understudy.regenerate import arrow_type
 from understudy.rendering import rendered, written
 from understudy.schema import Schema
 
@@ -110,4 +111,8 @@ def _formula_safe(table: pa.Table) -> pa.Table:
 
 def arrow_types(schema: Schema) -> dict[str, pa.DataType]:
     """Return the type of each column of the synthetic rows."""
-    return {name: cells.arrow_type for name, cells in Encoding(schema).cells.items()}
+    cells = Encoding(schema).cells
+    return {
+        column.name: arrow_type(column) if column.regenerated else cells[column.name].arrow_type
+        for column in schema.released
+    }

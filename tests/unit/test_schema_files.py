@@ -211,6 +211,9 @@ def test_sdv_metadata_gives_kinds_and_roles_and_leaves_values_open(content):
     assert schema["left"].format is None
     assert schema["guest"].role is Role.ID
     assert schema["email"].role is Role.EMAIL
+    roles = {"first_name": Role.NAME, "ssn": Role.ID, "street_address": Role.ADDRESS}
+    for sdtype, role in (roles | {"text": Role.FREE_TEXT, "credit_card_number": Role.ID}).items():
+        assert schema_from_json({"columns": {"a": {"sdtype": sdtype}}})["a"].role is role
     assert schema.silent["kind"] == ("categories", "null")
 
 

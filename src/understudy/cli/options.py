@@ -48,6 +48,14 @@ OutlierEpsilon = Annotated[
         metavar="E", help="Epsilon of protected records at most; half of epsilon by default."
     ),
 ]
+Regenerate = Annotated[
+    bool,
+    typer.Option(
+        "--regenerate",
+        help="Release invented values for identifiers, e-mails, phones, names, addresses and URLs, "
+        "instead of leaving these columns out.",
+    ),
+]
 AsJson = Annotated[bool, typer.Option("--json", help="Print JSON and nothing else.")]
 
 

@@ -12,6 +12,7 @@ from understudy.cli.options import (
     OutlierEpsilon,
     ProtectOutliers,
     ProtectWhere,
+    Regenerate,
     names_between_commas,
     parameters_given,
 )
@@ -59,6 +60,7 @@ def plan(  # noqa: PLR0913 - one per option
     protect_outliers: ProtectOutliers = False,
     protect_where: ProtectWhere = None,
     outlier_epsilon: OutlierEpsilon = None,
+    regenerate: Regenerate = False,
     unit: Annotated[
         str, typer.Option(metavar="U", help="record, replace, or person:ID:3.")
     ] = "record",
@@ -100,6 +102,7 @@ def plan(  # noqa: PLR0913 - one per option
             protect_outliers=protect_outliers,
             protect_where=protect_where or (),
             outlier_epsilon=outlier_epsilon,
+            regenerate=regenerate,
             unit=unit,
             rows=rows_bound,
             starting=starting,

@@ -15,6 +15,7 @@ from understudy.cli.options import (
     OutlierEpsilon,
     ProtectOutliers,
     ProtectWhere,
+    Regenerate,
     TextEncoding,
     names_between_commas,
     parameters_given,
@@ -31,6 +32,7 @@ EXAMPLES = """
   understudy synthesize patients.csv --epsilon 2 --protect-where "age >= 90" --outlier-epsilon 0.8
   understudy synthesize patients.csv --schema schema.toml --epsilon 2 --protect-outliers
   understudy synthesize patients.csv --epsilon 1 --method aim --param degree=3
+  understudy synthesize patients.csv --target readmitted --epsilon 1 --regenerate
   understudy synthesize visits.parquet --epsilon 1 --unit person:patient_id:3
   understudy synthesize patients.csv --epsilon 0.5 --ledger table.ledger
   understudy synthesize patients.csv --epsilon 0.5 --ledger table.ledger --table-id patients-2026
@@ -108,6 +110,7 @@ def synthesize(  # noqa: PLR0913 - one per option
         float | None,
         typer.Option(metavar="S", help="Of the budget, for facts that nobody declared."),
     ] = None,
+    regenerate: Regenerate = False,
     text_encoding: TextEncoding = "utf-8",
     multiline: Multiline = False,
     allow_non_private: Annotated[
@@ -157,6 +160,7 @@ def synthesize(  # noqa: PLR0913 - one per option
             table_id=table_id,
             allow_non_private=allow_non_private,
             discovery_share=discovery_share,
+            regenerate=regenerate,
             text_encoding=text_encoding,
             multiline=multiline,
             tell=tell,

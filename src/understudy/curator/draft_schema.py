@@ -28,6 +28,7 @@ from understudy.encode.moments import MomentPattern, is_moment, seconds_since_19
 from understudy.encode.numbers import NumberCells
 from understudy.encode.ops import Storage, Value
 from understudy.errors import SchemaError, SourceError
+from understudy.identifiers import suggested_role
 from understudy.schema import Schema
 from understudy.schema_files import schema_to_toml
 
@@ -50,6 +51,8 @@ _HEADER = """\
 #     list, a legal age, the limits of a form), and set source = "declared".
 #   - Should it be found out with noise instead? Delete its facts, and its source.
 #   - Should it stay out? Set role = "drop".
+#   - Does it identify people? Set role = "id", "email", "phone", "name" or "address", and
+#     regenerate = true if the release shall hold invented values.
 #   - Is it what readers will predict? Set role = "target".
 # The bound on rows is for you to declare too: set source = "declared" under [rows].
 
@@ -58,9 +61,17 @@ _HEADER = """\
 
 def draft(table: pa.Table) -> Schema:
     """What the rows say about each column."""
-    columns = tuple(_column(name, table[name].combine_chunks()) for name in table.column_names)
+    columns = tuple(
+        _named(_column(name, table[name].combine_chunks())) for name in table.column_names
+    )
     bound = int(_outward(0, max(table.num_rows, 1))[1])
     return Schema(columns, rows_bound=bound, rows_source=Source.DATA)
+
+
+def _named(column: Column) -> Column:
+    """Return a column that stays out with the role that its name suggests, if any."""
+    suggested = suggested_role(column.name) if column.role is Role.DROP else None
+    return column if suggested is None else replace(column, role=suggested.role)
 
 
 def draft_text(schema: Schema) -> str:

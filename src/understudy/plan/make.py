@@ -14,6 +14,7 @@ from understudy import demanded
 from understudy.chosen import Chosen
 from understudy.column import Source
 from understudy.domain import Clique
+from understudy.encode.ops import Storage
 from understudy.errors import BadInput
 from understudy.knowledge import Independence
 from understudy.mechanisms.api import Decision, Mechanism, Model
@@ -22,6 +23,7 @@ from understudy.mechanisms.parameters import told as parameters_told
 from understudy.model.estimate import needed_bytes
 from understudy.model.graphical import GraphicalModel
 from understudy.model.merged import MergedModel
+from understudy.personal import personal_fields, personal_notes
 from understudy.plan import notes
 from understudy.plan.costs import IndependenceCost, ProtectionCost
 from understudy.plan.items import at_epsilons, items_of
@@ -33,6 +35,7 @@ from understudy.privacy.facts import revealed
 from understudy.privacy.promise import promise
 from understudy.privacy.unit import Unit
 from understudy.privacy.where import Where
+from understudy.regenerate import check_regenerated
 from understudy.schema import Schema
 from understudy.select.risk import RiskWeights
 
@@ -58,6 +61,7 @@ def plan(  # noqa: PLR0913 - each is a choice of its own, by name
     protect_outliers: bool | RiskWeights = False,
     protect_where: Sequence[str | Where] = (),
     outlier_epsilon: float | None = None,
+    regenerate: bool | Sequence[str] = False,
     unit: Unit | str | None = None,
     rows: int | None = None,
     starting: float = 0.0,
@@ -79,6 +83,8 @@ def plan(  # noqa: PLR0913 - each is a choice of its own, by name
         protect_where: Public conditions, such as "age >= 90", under which records count less. A
             value that is missing, unreadable or not listed meets every condition on its column.
         outlier_epsilon: What those protected lose at most.
+        regenerate: Invented values in place of identifiers and personal fields: of all of them,
+            or of the columns named here.
         unit: Whose privacy is protected: record, replace, or person:ID:3.
         rows: A public bound on the number of rows; without it that of the schema.
         starting: Seconds that it takes the program to start, for the forecast.
@@ -97,6 +103,7 @@ def plan(  # noqa: PLR0913 - each is a choice of its own, by name
         protect_outliers=protect_outliers,
         protect_where=protect_where,
         outlier_epsilon=outlier_epsilon,
+        regenerate=regenerate,
         unit=unit,
     )
     if chosen.reveals:
@@ -109,6 +116,10 @@ def plan(  # noqa: PLR0913 - each is a choice of its own, by name
         msg = "A plan is made from a schema: name a file with one."
         raise BadInput(msg)
     facts = _bounded(_as_declared(chosen.schema).with_roles(chosen.roles), rows)
+    # How columns are stored is not known here; most are text.
+    facts = chosen.personal.described(facts, lambda names: dict.fromkeys(names, Storage.TEXT))
+    check_regenerated(facts, None)
+    personal = chosen.personal_inputs(facts)
     count = rows or facts.rows_bound or USUAL_ROWS
     made = _made_up(count, len(facts.coded))
     if tell is not None:
@@ -129,6 +140,7 @@ def plan(  # noqa: PLR0913 - each is a choice of its own, by name
         rehearsed=told.rows,
         codes=told.domain.sizes,
         open=facts.silent,
+        personal=tuple(personal_fields(personal, facts)),
         items=items,
         split=split_of(told.entries, told.opened.opening, told.opened.weighing, chosen.budget),
         independence_cost=IndependenceCost.of(
@@ -142,6 +154,7 @@ def plan(  # noqa: PLR0913 - each is a choice of its own, by name
         notes=(
             *demanded.costs(chosen.allowed, facts),
             *notes.about_facts(chosen.schema),
+            *personal_notes(personal, facts),
             *notes.about_rows(count, told.rows, stated=facts.rows_bound is not None),
             *notes.about_decision(told.decision, told.went),
             *notes.about_finding(facts, told.opened.finding, told.opened.found, count),

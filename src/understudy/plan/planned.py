@@ -7,6 +7,7 @@ from typing import Any
 from understudy.domain import Clique
 from understudy.knowledge import Independence
 from understudy.mechanisms.api import Decision
+from understudy.personal import PersonalField
 from understudy.plan.costs import IndependenceCost, ProtectionCost
 from understudy.plan.forecast import Forecast
 from understudy.plan.split import Part
@@ -98,6 +99,8 @@ class Plan:
     """By column, how many codes it had in the rehearsal."""
     open: Mapping[str, tuple[str, ...]]
     """By column, the facts that nobody has stated."""
+    personal: tuple[PersonalField, ...]
+    """Identifiers and personal fields: they are not modelled."""
     items: tuple[Item, ...]
     """In order."""
     split: Mapping[Part, float]

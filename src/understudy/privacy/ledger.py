@@ -7,12 +7,12 @@ and only then run; a crash after the debit stays charged.
 
 import json
 import math
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import partial
 from pathlib import Path
-from typing import Any, Self, TypeVar
+from typing import Any, Self, TypeAlias, TypeVar
 
 import numpy as np
 import pyarrow as pa
@@ -114,9 +114,17 @@ from understudy.privacy.whole import Whole
 from understudy.schema import Schema
 
 PricedEvent = TypeVar("PricedEvent", bound=Event)
+Describe: TypeAlias = Callable[[Schema, Callable[[Iterable[str]], Mapping[str, Storage]]], Schema]
 _SCHEMA, _STORAGE, _UNIT = "schema", "storage", "unit"
 _OWN = frozenset({_SCHEMA, _STORAGE, READING, _UNIT, TABLE_ID, CAPS, EACH})
 """Public inputs that the ledger lists itself: the guarantee is told by some of them."""
+
+
+def _as_stated(
+    schema: Schema, storage_of: Callable[[Iterable[str]], Mapping[str, Storage]]
+) -> Schema:
+    del storage_of
+    return schema
 
 
 @dataclass
@@ -170,6 +178,7 @@ class Ledger:
         multiline: bool = False,
         most_cells: int = MOST_CELLS,
         roles: Mapping[str, Role] | None = None,
+        describe: Describe = _as_stated,
         discover: bool = False,
         check: Callable[[Schema], None] | None = None,
         caps: Sequence[Cap] = (),
@@ -181,10 +190,12 @@ class Ledger:
         With `file`, what is spent counts against the total of that ledger file too; `table_id` is
         the label of the table that the file is bound to, and stands in the certificate. Facts may
         be left open only to `discover` them; without a schema all are. `roles` go before those
-        of the schema. `check` may refuse by public facts, before anything is written down. Requests
-        that would cost a record under one of the `caps` too much are refused. With `each`, a record
-        takes part only while what it has lost itself stays within that. `tell` is called with
-        how far a long request has come: by its steps, and by nothing that depends on rows.
+        of the schema. `describe` may add facts that follow from what is public: the names of
+        columns, and how they are stored. `check` may refuse by public facts, before anything is
+        written down. Requests that would cost a record under one of the `caps` too much are
+        refused. With `each`, a record takes part only while what it has lost itself stays within
+        that. `tell` is called with how far a long request has come: by its steps, and by nothing
+        that depends on rows.
         """
         unit = unit or Record()
         source = source or OsRandom()
@@ -204,6 +215,7 @@ class Ledger:
         if schema is not None:
             schema.check_names(rows.columns)
         schema = (schema or undescribed(rows.columns)).with_roles(roles or {})
+        schema = describe(schema, partial(storage_of, rows))
         schema = outline(schema, storage_of(rows, (column.name for column in schema.coded)))
         check_delta(budget, schema)
         if not discover:

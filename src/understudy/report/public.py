@@ -9,6 +9,7 @@ from understudy.encode.ops import NUMBER_STORAGE, Storage
 from understudy.errors import listed
 from understudy.mechanisms.labelling import INPUTS
 from understudy.mechanisms.tailored import HOW_LABELS
+from understudy.personal import BY_NAME, REGENERATE
 from understudy.privacy.caps import CAPS, ToldCap
 from understudy.privacy.certificate import Certificate
 from understudy.privacy.facts import outline, undescribed
@@ -22,7 +23,9 @@ from understudy.schema_files import schema_from_toml
 from understudy.twostage.rows_alone import LID
 
 PARAMETERS = "parameters of the method"
-_NO_CHOICES = {"schema", "storage", READING, "unit", CURVE, CAPS, EACH, INPUTS, LID, STRAYS}
+_NO_CHOICES = {
+    *("schema", "storage", READING, "unit", CURVE, CAPS, EACH, INPUTS, LID, STRAYS, BY_NAME),
+}
 _LONGEST = 200
 """Of a choice that is shown."""
 _LONGEST_GRAPH = 20_000
@@ -69,9 +72,12 @@ def general(certificate: Certificate) -> Iterator[str]:
     yield from _how_read(certificate.public.get(READING))
     schema = stated(certificate)
     if schema is not None:
-        left_out = [column.name for column in schema if not column.coded]
+        left_out = [c.name for c in schema if not (c.coded or c.regenerated)]
         if left_out:
             yield f"Which columns were left out: {', '.join(left_out)}"
+        invented = [column.name for column in schema if column.regenerated]
+        if invented:
+            yield f"Which columns hold invented values: {', '.join(invented)}"
         if schema.rows_bound is not None and schema.rows_source is Source.DECLARED:
             yield f"That the private table has at most {number_of(schema.rows_bound, 'row')}"
     if replaces(certificate.unit):
@@ -151,6 +157,8 @@ def _told(name: str, value: Any, caps: Sequence[ToldCap]) -> str:  # noqa: ANN40
         who = [*(["rare records"] if value["risk"] else []), *conditions]
         cap = "" if value["epsilon"] is None else f", epsilon at most {value['epsilon']:g}"
         return f"{', '.join(who)}{cap}"
+    if name == REGENERATE and value is True:
+        value = "all identifiers and personal fields"
     if name == demanded.INDEPENDENCES:
         return "; ".join(map(str, demanded.read({name: value})))
     if name == "discovery":

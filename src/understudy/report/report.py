@@ -89,7 +89,12 @@ class Report:
     @property
     def width(self) -> int:
         """How many columns the release has."""
-        return len(self.schema.coded)
+        return len(self.schema.released)
+
+    @property
+    def invented(self) -> list[str]:
+        """Columns with invented values."""
+        return [column.name for column in self.schema if column.regenerated]
 
     @property
     def unlisted(self) -> list[str]:

@@ -124,6 +124,19 @@ def test_names_and_free_text_are_left_out():
     assert column(words[1:]).role is Role.DROP  # hardly anyone shares a name
 
 
+def test_what_is_left_out_has_the_role_that_its_name_suggests():
+    words = [f"{k}@example.org" for k in range(MOST_CATEGORIES + 1)]
+    table = pa.table({"email": words, "notes": words, "words": words, "phone": ["a"] * len(words)})
+    roles = {found.name: found.role for found in draft(table)}
+    # A column of few values is a feature for its owner to judge.
+    assert roles == {
+        "email": Role.EMAIL,
+        "notes": Role.FREE_TEXT,
+        "words": Role.DROP,
+        "phone": Role.FEATURE,
+    }
+
+
 def test_a_value_that_many_share_is_an_atom():
     found = column([0.0] * 30 + [k + 0.5 for k in range(100)])
     assert found.atoms == (0.0,)
