@@ -33,6 +33,8 @@ DECIMAL_MARKS, THOUSANDS_MARKS = (".", ","), (",", ".", " ", "'")
 MOST_DECIMALS = 12
 LONGEST_AFFIX = 8
 """Letters of a currency or unit that stands before or after each number."""
+_NO_AFFIX = "+-.,'\"\\=@\t\r\n\N{FULLWIDTH EQUALS SIGN}\N{FULLWIDTH COMMERCIAL AT}"
+"""Characters of numbers, and those by which a spreadsheet would take a number for a formula."""
 LONGEST_PATTERN = 64
 UUID = "uuid"
 """The pattern of identifiers that are UUIDs."""
@@ -388,7 +390,7 @@ class Column:
             if affix is not None and not _is_affix(affix):
                 self._refuse(
                     f"{name} must have 1 to {LONGEST_AFFIX} characters, none of them a digit, a "
-                    "sign, a quote, a point or a comma."
+                    "sign, a quote, =, @, a point or a comma."
                 )
         self._check_precision()
         if self.spelling is not None:
@@ -445,7 +447,7 @@ def _is_affix(text: str) -> bool:
         bool(text.strip(WHITESPACE))
         and len(text) <= LONGEST_AFFIX
         and is_plain_text(text)
-        and not any(mark.isdigit() or mark in "+-.,'\"\\" for mark in text)
+        and not any(mark.isdigit() or mark in _NO_AFFIX for mark in text)
     )
 
 

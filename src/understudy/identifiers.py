@@ -9,7 +9,7 @@ need evidence from the rows, which discovery gathers under differential privacy.
 import re
 import unicodedata
 from collections.abc import Collection, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from enum import StrEnum
 
 from understudy import identifier_words as words
@@ -23,6 +23,9 @@ _ROW_NUMBER = re.compile(r"unnamed:? ?0?|__index_level_\d+__", re.IGNORECASE)
 """What pandas calls a row index that was saved without a name."""
 _LONGEST_CORE = 4
 """Words: numero de telefono, date of no birth."""
+_NO_FACTS = {
+    field.name: field.default for field in fields(Column) if field.name not in {"name", "kind"}
+} | {"kind": Kind.UNKNOWN}
 _NUMBERS_MAY_HOLD = {Role.ID, Role.PHONE}
 
 
@@ -78,7 +81,7 @@ def suggestions(
     found = {
         column.name: suggestion
         for column in schema
-        if column == Column(name=column.name, kind=Kind.UNKNOWN) and column.name not in used
+        if column.name not in used and not _declared(column)
         if (suggestion := suggested_role(column.name)) is not None
     }
     return {name: one for name, one in found.items() if _can_hold(storage[name], one.role)}
@@ -113,6 +116,11 @@ def holds_street(name: str) -> bool:
     return not words.STREETS.isdisjoint(_words(name))
 
 
+def _declared(column: Column) -> bool:
+    """Whether any fact about the column is declared."""
+    return any(getattr(column, fact) != value for fact, value in _NO_FACTS.items())
+
+
 def _can_hold(storage: Storage, role: Role) -> bool:
     return storage is Storage.TEXT or (
         storage.public == NUMBER_STORAGE and role in _NUMBERS_MAY_HOLD
@@ -131,10 +139,9 @@ def _parted(word: str) -> list[str]:
     """Return the parts of a compound such as `userid` or `kundenname`."""
     if word in words.CORES:
         return [word]
-    for person in words.PEOPLE:
-        rest = word.removeprefix(person)
-        if rest != word and rest in words.CORES:
-            return [person, rest]
+    for cut in range(1, len(word)):
+        if word[cut:] in words.CORES and word[:cut] in words.PEOPLE:
+            return [word[:cut], word[cut:]]
     return [word]
 
 

@@ -97,7 +97,8 @@ class Personal:
             storage_of: How columns are stored, by their names.
         """
         stored = storage_of(column.name for column in schema.coded)
-        schema = schema.with_roles(self.by_name(schema, stored))
+        if roles := self.by_name(schema, stored):
+            schema = schema.with_roles(roles)
         for name in self._named:
             if not schema[name].role.identifies:
                 msg = (

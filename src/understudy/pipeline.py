@@ -4,6 +4,8 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 from understudy import demanded
 from understudy.chosen import Chosen
 from understudy.errors import BadInput, PrivacyRefused
@@ -182,7 +184,7 @@ def synthesize(  # noqa: PLR0913 - each is a choice of its own, by name
         book.end()
     total = model.total if weighed is None else rows_of(model, weighed)
     facts = book.schema
-    count, note = _count(rows, total * visible_part(model, book.encoding.hidden), facts)
+    count, note = _count(rows, total * _visible_part(model, book), facts)
     if isinstance(model, RowsAlone):
         facts = model.schema
         note += _unmet(rows, seed, model)
@@ -221,6 +223,11 @@ def _stray_notes(
         return ()
     hidden = hidden_counts(model, book.encoding.hidden)
     return strays.notes(book.schema, missed, hidden, total)
+
+
+def _visible_part(model: Model, book: Ledger) -> float:
+    """The part of rows without a hidden code: no others are drawn."""
+    return visible_part(model, book.encoding.hidden, np.random.default_rng(0))
 
 
 def _unmet(rows: int | None, seed: int | None, model: RowsAlone) -> tuple[str, ...]:

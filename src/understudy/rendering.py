@@ -70,7 +70,9 @@ def rendered(table: pa.Table, columns: Mapping[str, Column]) -> pa.Table:
     """Return a typed table with some of its columns as text."""
     for name, column in columns.items():
         place = table.column_names.index(name)
-        table = table.set_column(place, name, _rendered(table[name].combine_chunks(), column))
+        coded = table[name].combine_chunks().dictionary_encode()
+        texts = _rendered(coded.dictionary, column)
+        table = table.set_column(place, name, texts.take(coded.indices))
     return table
 
 
@@ -84,8 +86,9 @@ def restored(
     """
     for name, column in columns.items():
         place = table.column_names.index(name)
-        cells = _restored(table[name].combine_chunks(), column, types[name])
-        table = table.set_column(place, name, cells)
+        coded = table[name].combine_chunks().dictionary_encode()
+        cells = _restored(coded.dictionary, column, types[name])
+        table = table.set_column(place, name, cells.take(coded.indices))
     return table
 
 

@@ -266,7 +266,8 @@ WRITTEN = st.datetimes(dt.datetime(1950, 1, 1), dt.datetime(2050, 1, 1)).map(str
 
 @st.composite
 def cases(draw, kind, storage):
-    column = draw(columns(kind, written=kind.numeric or storage is Storage.TEXT))
+    text = storage is Storage.TEXT
+    column = draw(columns(kind, written=text or kind in {Kind.INTEGER, Kind.REAL}))
     coded = not kind.numeric and draw(st.booleans())
     if coded and kind.listed:
         labels = draw(st.sampled_from(CODES[-2:] if storage is Storage.BOOLEAN else CODES))

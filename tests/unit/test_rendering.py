@@ -13,7 +13,8 @@ from hypothesis import strategies as st
 import understudy as us
 from helpers.tables import as_written, columns
 from understudy.column import Column, Kind
-from understudy.curator.evaluation import evaluate
+from understudy.curator.subject import read_subject
+from understudy.curator.tables import Sort
 from understudy.encode import Encoding
 from understudy.encode.moments import resolution
 from understudy.rendering import held_as_text, is_text, longest, rendered, restored, written
@@ -217,5 +218,25 @@ def test_a_csv_file_gets_its_own_spelling_back_and_python_gets_dates(tmp_path):
     assert us.load(folder).table.equals(release.table)
     release.save(tmp_path / "two", format="parquet")
     assert us.load(tmp_path / "two").table.equals(release.table)
-    evaluation = evaluate(tmp_path / "in.csv", folder, target="ok")
-    assert {"day", "price", "stars", "ok"} <= set(evaluation.tables.names)
+    subject = read_subject(
+        tmp_path / "in.csv",
+        folder,
+        None,
+        release=us.load(folder),
+        schema=None,
+        promise=None,
+        person=None,
+        without=(),
+        named=(),
+        text_encoding="utf-8",
+    )
+    sorts = {column.name: column.sort for column in subject.tables.columns}
+    assert sorts == {
+        "day": Sort.MOMENT,
+        "price": Sort.NUMBER,
+        "stars": Sort.NUMBER,
+        "ok": Sort.FLAG,
+    }
+    assert subject.tables["ok"].labels in {("true", "false"), ("false", "true")}
+    assert not np.isnan(subject.tables.real.numbers["price"]).any()
+    assert not np.isnan(subject.tables.real.numbers["day"]).any()

@@ -159,9 +159,10 @@ def _numbers(name: str, numbers: NDArray[np.float64], column: Column | None = No
     ends = float(values[0]), float(values[-1])
     shared = values[counts > _ATOM * numbers.size] if len(values) > _FEW_VALUES else ()
     kind, number = (Kind.INTEGER, int) if whole else (Kind.REAL, float)
-    kept |= {} if whole else precision(known)
     kept = {fact: value for fact, value in kept.items() if value is not None}
-    if whole and not kept.get("padded"):
+    if not whole:
+        kept = precision(known) | kept
+    elif not kept.get("padded"):
         kept.pop("decimals", None)
     rounder = [] if whole and len(values) <= _FEW_VALUES else [_outward(*ends)]
     for low, high in (*rounder, ends, _wider(*ends)):

@@ -5,6 +5,7 @@ A fact is drafted only if every filled cell agrees with it: the draft is for a p
 
 import itertools
 import re
+import unicodedata
 from dataclasses import replace
 
 import numpy as np
@@ -30,15 +31,15 @@ FORMATS = (
 """Formats of dates that are tried, after ISO 8601 and in this order."""
 _AFFIX = r"([^0-9+\-.,'\"\\]{0,8}"
 _NUMBER = re.compile(
-    rf"^[+-]?{_AFFIX}?)[+-]?(?:0|(?!0[0-9])[0-9][0-9., '\u00a0\u202f\u2019]*){_AFFIX})$"
+    rf"^[+-]?{_AFFIX}?)[+-]?(?!0[0-9])[0-9](?:[0-9., '\u00a0\u202f\u2019]*[0-9])?{_AFFIX})$"
 )
 _UNITS = {
     *("USD", "EUR", "GBP", "CHF", "JPY", "INR", "CAD", "AUD", "Fr.", "R$", "US$", "kr", "zł", "Kč"),
     *("kg", "g", "mg", "km", "m", "cm", "mm", "l", "ml", "h", "min", "s", "°C", "°F", "kWh", "kW"),
 }
-"""Affixes with letters that are drafted; those without, such as a currency sign, all are."""
+"""Affixes that are drafted, beside signs of currencies and shares."""
 _MARKS = (
-    *((None, None), (",", None), (None, ","), (",", "."), (",", " "), (None, " ")),
+    *((None, None), (None, ","), (",", None), (",", "."), (",", " "), (None, " ")),
     *((None, "'"), (",", "'")),
 )
 """Decimal and thousands marks that are tried, in this order."""
@@ -86,7 +87,8 @@ def written_numbers(name: str, cells: pa.Array) -> tuple[Column, NDArray[np.floa
 
 def _is_unit(affix: str) -> bool:
     """Whether an affix belongs to numbers, and does not make names or codes of them."""
-    return affix in _UNITS or not any(mark.isalpha() or mark in "#/:_" for mark in affix)
+    signs = all(mark in "%‰°" or unicodedata.category(mark) == "Sc" for mark in affix)
+    return affix in _UNITS or signs
 
 
 def _with_decimals(column: Column, texts: list[str]) -> Column:

@@ -49,7 +49,11 @@ def _here(model: Any, hidden: Mapping[str, int]) -> dict[str, int]:  # noqa: ANN
     return {name: code for name, code in hidden.items() if name in model.domain}
 
 
-def visible_part(model: Any, hidden: Mapping[str, int]) -> float:  # noqa: ANN401 - as above
+def visible_part(
+    model: Any,  # noqa: ANN401 - as above
+    hidden: Mapping[str, int],
+    rng: np.random.Generator,
+) -> float:
     """Return the part of rows without a hidden code, by columns in which these stand out of noise.
 
     A hidden code below its noise counts as none: by noise alone, many columns together would seem
@@ -61,7 +65,7 @@ def visible_part(model: Any, hidden: Mapping[str, int]) -> float:  # noqa: ANN40
     features = getattr(model, "features", None)
     if features is not None and all(name in features.domain for name in here):
         model = features  # it draws the target too, before that is forgotten
-    drawn = model.sample(_DRAWN, np.random.default_rng(0))
+    drawn = model.sample(_DRAWN, rng)
     seen = np.logical_and.reduce([drawn[name] != code for name, code in here.items()])
     return float(seen.mean())
 

@@ -211,11 +211,12 @@ def fits(schema, table):
         if found.kind is Kind.CATEGORICAL:
             assert again == [str(value).strip(" \t\n\r\v\f") for value in known]
         elif found.kind is Kind.BOOLEAN:
-            assert again == [
-                str(value).strip().lower() in {"true", "t", "yes", "y"} for value in known
+            yes = {"true", "t", "yes", "y"}
+            assert [str(value).lower() in yes for value in again] == [
+                str(value).strip().lower() in yes for value in known
             ]
         elif found.kind in {Kind.INTEGER, Kind.REAL} and known:
-            numbers = [float(value) for value in known]
+            numbers = [cells.number_of(v) if isinstance(v, str) else float(v) for v in known]
             assert found.bounds[0] <= min(numbers)
             assert max(numbers) <= found.bounds[1]
         elif known and not isinstance(known[0], str):
@@ -378,3 +379,53 @@ def test_an_internal_file_is_never_written_over(tmp_path):
     assert not (tmp_path / "elsewhere").exists()
     with pytest.raises(BadInput, match="cannot be written"):
         write_internal(tmp_path / "no" / "folder", "text")
+
+
+# --- how values are written -----------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("cells", "facts"),
+    [
+        (["1.234,50", "12,25", "-7,00"], {"decimal": ",", "thousands": ".", "decimals": 2}),
+        (["1,5", "2,25"], {"decimal": ",", "decimals": 2, "kind": Kind.REAL}),
+        (["$24,635", "-$5", "$1,000"], {"prefix": "$", "thousands": ",", "kind": Kind.INTEGER}),
+        (["12.50 €", "3.00 €"], {"suffix": " €", "decimals": 2, "padded": True}),
+        (["12%", "7%"], {"suffix": "%", "kind": Kind.INTEGER}),
+        (["1\u202f234", "56"], {"thousands": " ", "kind": Kind.INTEGER}),
+        (["0.5", "1", "4.5", "3"], {"step": 0.5, "kind": Kind.REAL}),
+        (["0.125", "7"], {"decimals": 3, "padded": None, "decimal": None}),
+        (["31/12/2024", "01/02/2024"], {"kind": Kind.DATE, "format": "%d/%m/%Y"}),
+        (["12/31/2024", "01/02/2024"], {"kind": Kind.DATE, "format": "%m/%d/%Y"}),
+        (["5 Mar 2024 1:30 PM"], {"kind": Kind.DATETIME, "format": "%d %b %Y %I:%M %p"}),
+        (["2024-03-05T10:00:00+02:00"], {"kind": Kind.DATETIME, "format": "%Y-%m-%dT%H:%M:%S%z"}),
+        (["Y", "N", "Y"], {"kind": Kind.BOOLEAN, "spelling": ("N", "Y")}),
+        (["true", "false"], {"kind": Kind.BOOLEAN, "spelling": None}),
+        (["007", "123"], {"kind": Kind.CATEGORICAL, "categories": ("007", "123")}),
+        (["$5", "5 €"], {"kind": Kind.CATEGORICAL}),
+        (["1.2.3", "4.5.6"], {"kind": Kind.CATEGORICAL}),
+    ],
+)
+def test_how_cells_are_written_is_drafted(cells, facts):
+    table = pa.table({"x": [*cells, None], "y": [True] * (len(cells) + 1)})
+    drafted = draft(table)
+    assert {fact: getattr(drafted["x"], fact) for fact in facts} == facts
+    assert schema_from_toml(draft_text(drafted)) == drafted
+    if drafted["x"].kind.numeric:
+        codes = Encoding(drafted).codes(table)["x"]
+        assert (codes[:-1] != Encoding(drafted).cells["x"].missing).all()
+
+
+@pytest.mark.parametrize(
+    ("make", "role"),
+    [
+        (lambda k: f"person{k}@example.org", Role.EMAIL),
+        (lambda k: f"https://example.org/{k}", Role.URL),
+        (lambda k: f"+49 30 {1000 + k} {k:02d}", Role.PHONE),
+        (lambda k: f"Patient number {k} came in on a rainy day", Role.FREE_TEXT),
+        (lambda k: f"name {k}", Role.DROP),
+    ],
+)
+def test_personal_fields_get_their_role(make, role):
+    table = pa.table({"x": [make(k) for k in range(60)], "y": [True] * 60})
+    assert draft(table)["x"].role is role
