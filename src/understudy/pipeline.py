@@ -48,7 +48,7 @@ Teller = Callable[[str], None]
 def synthesize(  # noqa: PLR0913 - each is a choice of its own, by name
     data: Any,  # noqa: ANN401 - whatever a ledger opens
     *,
-    epsilon: float,
+    epsilon: float | None = None,
     delta: float = USUAL_DELTA,
     target: str | None = None,
     schema: Schema | str | Path | None = None,
@@ -66,6 +66,7 @@ def synthesize(  # noqa: PLR0913 - each is a choice of its own, by name
     ledger: str | Path | None = None,
     table_id: str | None = None,
     allow_non_private: bool = False,
+    accept_weak_guarantee: bool = False,
     discovery_share: float | None = None,
     text_encoding: str = "utf-8",
     multiline: bool = False,
@@ -77,7 +78,8 @@ def synthesize(  # noqa: PLR0913 - each is a choice of its own, by name
 
     Args:
         data: A path to a CSV or Parquet file, a pandas or polars frame, an Arrow or Ibis table.
-        epsilon: How much privacy the whole release may cost; 1 is a common choice.
+        epsilon: How much privacy the whole release may cost; 1 is a common choice. Only methods
+            that read rows as they are, and spend nothing, go without.
         delta: The slack in probability of the bound; far below one over the number of rows.
         target: The column that readers will predict.
         schema: Public facts, or a file with them. What it leaves open is found out with noise.
@@ -99,6 +101,9 @@ def synthesize(  # noqa: PLR0913 - each is a choice of its own, by name
         table_id: The label of the table that the ledger file is bound to, if it is bound to one.
             It is public and stands in the certificate.
         allow_non_private: Go on even where no promise is left; the certificate says so.
+        accept_weak_guarantee: Accept an ε above 10, or a δ above 1e-5 or above one over the declared
+            bound on rows. Otherwise these are refused. The certificate and all pages then begin
+            with a warning.
         discovery_share: How much of the budget finding out may take, where all is open: a third,
             or an eighth where somebody is to lose less.
         text_encoding: How a CSV file spells characters.
@@ -122,6 +127,7 @@ def synthesize(  # noqa: PLR0913 - each is a choice of its own, by name
         protect_outliers=protect_outliers,
         outlier_epsilon=outlier_epsilon,
         protect_where=protect_where,
+        accept_weak_guarantee=accept_weak_guarantee,
     )
     recipe, allowed, protection = chosen.recipe, chosen.allowed, chosen.protection
     usual = discover.SHARE if protection is None else protection.finding
@@ -140,6 +146,7 @@ def synthesize(  # noqa: PLR0913 - each is a choice of its own, by name
         table_id=table_id,
         source=source,
         allow_non_private=allow_non_private,
+        accept_weak_guarantee=accept_weak_guarantee or chosen.reveals,
         text_encoding=text_encoding,
         multiline=multiline,
         roles=chosen.roles,

@@ -195,11 +195,14 @@ class Release:
         return f"Release({self._shape}; {self.certificate})"
 
     def _repr_html_(self) -> str:
-        lines = "".join(f"<li>{html.escape(line)}</li>" for line in self.certificate.promise)
+        warning = self.certificate.warning
+        first = f"<p><strong>{html.escape(warning)}</strong></p>" if warning else ""
+        promise = self.certificate.promise[1 if warning else 0 :]
+        lines = "".join(f"<li>{html.escape(line)}</li>" for line in promise)
         notes = "".join(f"<li>{html.escape(note)}</li>" for note in self.notes)
         head = _frame(self.table.slice(0, _SHOWN), self.schema).to_html(index=False, border=0)
         return (
-            f"<div><strong>Release</strong>: {self._shape}<ul>{lines}</ul>"
+            f"<div>{first}<strong>Release</strong>: {self._shape}<ul>{lines}</ul>"
             + (f"<p>Before you use it:</p><ul>{notes}</ul>" if notes else "")
             + f"{head}</div>"
         )
@@ -217,7 +220,7 @@ def _bare_page(certificate: Certificate, fault: str) -> bytes:
     page = (
         '<!doctype html>\n<html lang="en">\n<meta charset="utf-8">\n'
         "<title>A synthetic table</title>\n"
-        f"<p>{html.escape(fault)}</p>\n{certificate._repr_html_()}\n</html>\n"
+        f"{certificate._repr_html_()}\n<p>{html.escape(fault)}</p>\n</html>\n"
     )
     return page.encode()
 

@@ -8,6 +8,7 @@ from typing import Annotated
 import typer
 
 from understudy.cli.options import (
+    AcceptWeakGuarantee,
     AsJson,
     Data,
     Independent,
@@ -40,7 +41,14 @@ EXAMPLES = """
 def synthesize(  # noqa: PLR0913 - one per option
     data: Data,
     *,
-    epsilon: Annotated[float, typer.Option(metavar="E", help="The whole cost; 1 is common.")],
+    epsilon: Annotated[
+        float | None,
+        typer.Option(
+            metavar="E",
+            help="Total privacy budget of the release; smaller is more private, 1 is common. "
+            "Required unless the method reads rows as they are (--allow-non-private).",
+        ),
+    ] = None,
     target: Annotated[
         str | None, typer.Option(metavar="Y", help="The column that readers will predict.")
     ] = None,
@@ -113,6 +121,7 @@ def synthesize(  # noqa: PLR0913 - one per option
     allow_non_private: Annotated[
         bool, typer.Option("--allow-non-private", help="Go on where no promise is left.")
     ] = False,
+    accept_weak_guarantee: AcceptWeakGuarantee = False,
     as_json: AsJson = False,
 ) -> None:
     """Make a synthetic table with a privacy promise.
@@ -156,6 +165,7 @@ def synthesize(  # noqa: PLR0913 - one per option
             ledger=ledger,
             table_id=table_id,
             allow_non_private=allow_non_private,
+            accept_weak_guarantee=accept_weak_guarantee,
             discovery_share=discovery_share,
             text_encoding=text_encoding,
             multiline=multiline,

@@ -166,6 +166,7 @@ class Ledger:
         table_id: str | None = None,
         source: RandomSource | None = None,
         allow_non_private: bool = False,
+        accept_weak_guarantee: bool = False,
         text_encoding: str = "utf-8",
         multiline: bool = False,
         most_cells: int = MOST_CELLS,
@@ -182,7 +183,8 @@ class Ledger:
         the label of the table that the file is bound to, and stands in the certificate. Facts may
         be left open only to `discover` them; without a schema all are. `roles` go before those
         of the schema. `check` may refuse by public facts, before anything is written down. Requests
-        that would cost a record under one of the `caps` too much are refused. With `each`, a record
+        that would cost a record under one of the `caps` too much are refused. A δ that reaches one
+        over the declared bound on rows is refused unless somebody accepts a weak guarantee. With `each`, a record
         takes part only while what it has lost itself stays within that. `tell` is called with
         how far a long request has come: by its steps, and by nothing that depends on rows.
         """
@@ -205,7 +207,7 @@ class Ledger:
             schema.check_names(rows.columns)
         schema = (schema or undescribed(rows.columns)).with_roles(roles or {})
         schema = outline(schema, storage_of(rows, (column.name for column in schema.coded)))
-        check_delta(budget, schema)
+        check_delta(budget, schema, accepted=accept_weak_guarantee)
         if not discover:
             check_silent(schema)
         table = PrivateTable(rows, schema, person=person, most_cells=most_cells, shapes=discover)
@@ -216,7 +218,7 @@ class Ledger:
         for cap in caps:
             cap.where.check(table.encoding, table.storage)
         if file is not None:
-            check_delta(read_ledger(file).budget, schema)
+            check_delta(read_ledger(file).budget, schema, accepted=accept_weak_guarantee)
         release = None if file is None else open_release(file, budget, str(unit), table_id=table_id)
         storage = table.storage
         public = {
