@@ -101,7 +101,7 @@ def synthesize(  # noqa: PLR0913 - each is a choice of its own, by name
         table_id: The label of the table that the ledger file is bound to, if it is bound to one.
             It is public and stands in the certificate.
         allow_non_private: Go on even where no promise is left; the certificate says so.
-        accept_weak_guarantee: Accept an ε above 10, or a δ above 1e-5 or above one over the declared
+        accept_weak_guarantee: Accept an ε above 10, or a δ above 1e-5 or one over the declared
             bound on rows. Otherwise these are refused. The certificate and all pages then begin
             with a warning.
         discovery_share: How much of the budget finding out may take, where all is open: a third,

@@ -124,7 +124,9 @@ def task_verdict(task: Task) -> TaskVerdict:
         return TaskVerdict(worst.word, worst.model, task.seen)
     names = dict.fromkeys(one.name for verdict in found for one in verdict.aspects)
     each = [[a for verdict in found for a in verdict.aspects if a.name == name] for name in names]
-    return TaskVerdict(worst.word, worst.model, task.seen, tuple(min(a, key=_goodness) for a in each))
+    return TaskVerdict(
+        worst.word, worst.model, task.seen, tuple(min(a, key=_goodness) for a in each)
+    )
 
 
 def main_score(results: Sequence[Result]) -> Result | None:

@@ -19,7 +19,9 @@ _LINE = re.compile(
 )
 
 _HEADER = re.compile(r"\[(.*)\]\s*(?:#.*)?")
-_BOUND = re.compile(r"bound = \+?(0x[0-9a-fA-F_]{1,20}|0[ob][0-7_]{1,80}|[1-9][0-9_]{0,20})\s*(?:#.*)?")
+_BOUND = re.compile(
+    r"bound = \+?(0x[0-9a-fA-F_]{1,20}|0[ob][0-7_]{1,80}|[1-9][0-9_]{0,20})\s*(?:#.*)?"
+)
 
 
 def check_delta(budget: Budget, schema: Schema, *, accepted: bool = False) -> None:

@@ -183,9 +183,9 @@ class Ledger:
         the label of the table that the file is bound to, and stands in the certificate. Facts may
         be left open only to `discover` them; without a schema all are. `roles` go before those
         of the schema. `check` may refuse by public facts, before anything is written down. Requests
-        that would cost a record under one of the `caps` too much are refused. A δ that reaches one
-        over the declared bound on rows is refused unless somebody accepts a weak guarantee. With `each`, a record
-        takes part only while what it has lost itself stays within that. `tell` is called with
+        that would cost a record under one of the `caps` too much are refused. With `each`, a record
+        takes part only while what it has lost itself stays within that. A δ of one over the bound
+        on rows, or more, is refused unless somebody accepts a weak guarantee. `tell` is called with
         how far a long request has come: by its steps, and by nothing that depends on rows.
         """
         unit = unit or Record()
