@@ -77,7 +77,10 @@ class Chosen:
         roles = _roles(target, whose)
         if epsilon is None:
             epsilon = _nominal(recipe)
-        budget = budget_for(epsilon, delta, None if stated is None else stated.with_roles(roles))
+            budget = Budget(epsilon, delta)
+        else:
+            facts = None if stated is None else stated.with_roles(roles)
+            budget = budget_for(epsilon, delta, facts)
         allowed = Separation(constraints)
         if isinstance(recipe, Constrained):
             # As far as it can be told before the table is opened.
