@@ -16,6 +16,7 @@ from understudy.privacy.answers import MalformedRecords, Measurement
 from understudy.privacy.budget import number
 from understudy.privacy.ledger import Ledger
 from understudy.privacy.noise import RandomSource
+from understudy.privacy.steps_told import telling
 from understudy.privacy.unit import Unit
 from understudy.privacy.where import Where
 from understudy.protection import CURVE, PROTECTION, rows_of
@@ -137,24 +138,27 @@ def synthesize(  # noqa: PLR0913 - each is a choice of its own, by name
         raise PrivacyRefused(_REVEALS)
     waits = "" if ledger is None else ", and its ledger as soon as no other release uses it"
     tell(f"Opening the table{waits}")
-    with Ledger.open(
-        data,
-        chosen.schema,
-        chosen.budget,
-        unit=chosen.unit,
-        file=None if ledger is None else Path(ledger),
-        table_id=table_id,
-        source=source,
-        allow_non_private=allow_non_private,
-        accept_weak_guarantee=accept_weak_guarantee or chosen.reveals,
-        text_encoding=text_encoding,
-        multiline=multiline,
-        roles=chosen.roles,
-        discover=not strict,
-        check=lambda facts: _check_fit(chosen, facts, 0.0 if strict else finding),
-        caps=() if protection is None else protection.caps(chosen.budget),
-        tell=tell,
-    ) as book:
+    with (
+        Ledger.open(
+            data,
+            chosen.schema,
+            chosen.budget,
+            unit=chosen.unit,
+            file=None if ledger is None else Path(ledger),
+            table_id=table_id,
+            source=source,
+            allow_non_private=allow_non_private,
+            accept_weak_guarantee=accept_weak_guarantee or chosen.reveals,
+            text_encoding=text_encoding,
+            multiline=multiline,
+            roles=chosen.roles,
+            discover=not strict,
+            check=lambda facts: _check_fit(chosen, facts, 0.0 if strict else finding),
+            caps=() if protection is None else protection.caps(chosen.budget),
+            tell=tell,
+        ) as book,
+        telling(tell),
+    ):
         _declare(book, chosen, rows)
         costs = demanded.costs(allowed, book.schema)
         for sentence in costs:

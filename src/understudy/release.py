@@ -30,6 +30,7 @@ from understudy.privacy.certificate import Certificate
 from understudy.privacy.facts import revealed, spelled_out
 from understudy.privacy.folder import CERTIFICATE, Content, publish, read_certificate, verify
 from understudy.privacy.spelling import DEFECTS, spelled_for_people
+from understudy.privacy.steps_told import worked
 from understudy.schema import Schema
 from understudy.schema_files import schema_from_toml
 from understudy.separation import Separation
@@ -60,6 +61,8 @@ _MOST_LISTS, _LIST_BYTES = 2**24, 64
 _SHOWN = 5
 _REPORTED = 50_000
 """So many rows are counted for the report."""
+_PER_ROW = 0.01
+"""Milliseconds to draw a row, for the rhythm in which progress is told."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -228,6 +231,7 @@ def _bare_page(certificate: Certificate, fault: str) -> bytes:
 def _first_kept(blocks: Iterator[pa.Table], kept: list[pa.Table]) -> Iterator[pa.Table]:
     """The same blocks; some rows of the first are copied."""
     for block in blocks:
+        worked("Drawing and writing rows", block.num_rows, block.num_rows * _PER_ROW)
         if not kept:
             kept.append(block.take(np.arange(min(block.num_rows, _REPORTED))))
         yield block

@@ -131,6 +131,7 @@ def synthesize(  # noqa: PLR0913 - one per option
     from understudy import pipeline
     from understudy.privacy.folder import check_free
     from understudy.privacy.signature import check_private_key
+    from understudy.privacy.steps_told import telling
     from understudy.progress import told_steps
     from understudy.release_page import release_page, show
     from understudy.table_files import check_format
@@ -172,7 +173,8 @@ def synthesize(  # noqa: PLR0913 - one per option
             tell=tell,
         )
         tell(f"Drawing and writing {release.rows.count:,} rows")
-        release.save(folder, format=file_format, raw_text=raw_text, key=key)
+        with telling(tell):
+            release.save(folder, format=file_format, raw_text=raw_text, key=key)
     page = release_page(release, folder)
     if as_json:
         typer.echo(json.dumps(page, indent=2))

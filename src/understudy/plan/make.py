@@ -31,6 +31,7 @@ from understudy.plan.split import split_of
 from understudy.privacy.accountant import cost
 from understudy.privacy.facts import revealed
 from understudy.privacy.promise import promise, weaknesses
+from understudy.privacy.steps_told import telling
 from understudy.privacy.unit import Unit
 from understudy.privacy.where import Where
 from understudy.schema import Schema
@@ -118,7 +119,8 @@ def plan(  # noqa: PLR0913 - each is a choice of its own, by name
     made = _made_up(count, len(facts.coded))
     if tell is not None:
         tell(f"Rehearsing {chosen.recipe.name} on {made:,} made-up rows")
-    told = rehearse(chosen, facts, made, count, starting)
+    with telling(tell):
+        told = rehearse(chosen, facts, made, count, starting)
     items = tuple(_items(told, chosen, count, facts.target))
     return Plan(
         method=chosen.recipe.name,

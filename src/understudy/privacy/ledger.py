@@ -101,7 +101,7 @@ from understudy.privacy.score_book import AskedScores, ScoreBook
 from understudy.privacy.scores import SCORES, STEPS, Score, in_steps
 from understudy.privacy.software import TRUSTED, versions
 from understudy.privacy.spelling import spelled, spelled_for_people
-from understudy.privacy.steps_told import StepsTold, worth_telling
+from understudy.privacy.steps_told import StepsTold, worked, worth_telling
 from understudy.privacy.table import MOST_CELLS, PrivateTable, opened, storage_of
 from understudy.privacy.train import (
     TrainedModel,
@@ -117,6 +117,9 @@ PricedEvent = TypeVar("PricedEvent", bound=Event)
 _SCHEMA, _STORAGE, _UNIT = "schema", "storage", "unit"
 _OWN = frozenset({_SCHEMA, _STORAGE, READING, _UNIT, TABLE_ID, CAPS, EACH})
 """Public inputs that the ledger lists itself: the guarantee is told by some of them."""
+_MEASURED, _TO_COUNT = "Marginals that were measured", 3.0
+_SCORED, _TO_SCORE = "Candidates that were scored", 0.2
+"""What is told of progress, and about how many milliseconds a step takes."""
 
 
 @dataclass
@@ -421,6 +424,7 @@ class Ledger:
         self._debit(event, look.told(request), look.weights)
         steps = 1 if look.weights is None else UNIT
         counts = look.counts(cliques, table.count)
+        worked(_MEASURED, len(cliques), _TO_COUNT * len(cliques))
         noisy = all_with_gaussian_noise(counts, event.scale * steps, self._core.source)
         return tuple(
             Measurement(clique, values / steps, event.scale)
@@ -768,6 +772,7 @@ class Ledger:
     def _steps(self, asked: AskedScores) -> list[int]:
         """Exact scores in whole steps: between neighbours each differs by at most STEPS."""
         scores = asked.scores(self.unit, self._core.encoding.domain, self._table().count)
+        worked(_SCORED, len(asked), _TO_SCORE * len(asked))
         return in_steps(scores, asked.sensitivity(self.unit) or Fraction(1))
 
     def _check_whole(self) -> None:

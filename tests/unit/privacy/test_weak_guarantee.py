@@ -18,7 +18,7 @@ from understudy.pipeline import synthesize
 from understudy.plan import plan, plan_html
 from understudy.privacy.budget import Budget
 from understudy.privacy.certificate import certificate_from_json
-from understudy.privacy.facts import spelled_bound, spelled_out, tells_rows
+from understudy.privacy.facts import spelled_bound, spelled_out
 from understudy.privacy.ledger import Ledger
 from understudy.privacy.ledger_file import create_ledger, read_ledger
 from understudy.privacy.noise import SeededForTests
@@ -176,7 +176,6 @@ def test_certificates_of_format_1_say_it_although_they_have_no_field_for_it():
 )
 def test_the_bound_on_rows_is_read_in_every_spelling(spelling):
     assert spelled_bound(spelling) == 1_000_000
-    assert not tells_rows(spelling) or "#" in spelling
 
 
 def test_the_bound_on_rows_is_that_of_the_rows():
