@@ -15,6 +15,7 @@ from understudy.privacy import discover
 from understudy.privacy.answers import Measurement
 from understudy.privacy.budget import Budget, number
 from understudy.privacy.ledger import Ledger
+from understudy.privacy.promise import check_strength
 from understudy.privacy.unit import Person, Record, Replacement, Unit, unit_named
 from understudy.privacy.where import Where
 from understudy.protection import Protection
@@ -24,6 +25,9 @@ from understudy.select.regimes import Causal, Graphical, Regime
 from understudy.select.risk import RiskWeights
 from understudy.separation import Separation
 
+NOMINAL_EPSILON = 1.0
+"""Of the budget that a mechanism has which reads rows as they are, where nobody states one: it
+spends none of it, and its certificate promises nothing."""
 LEARN = "learn"
 """In place of a graph: the target's blanket is learned with noise."""
 
@@ -50,7 +54,7 @@ class Chosen:
     def of(  # noqa: PLR0913 - each is a choice of its own, by name
         cls,
         *,
-        epsilon: float,
+        epsilon: float | None,
         delta: float,
         target: str | None = None,
         schema: Schema | str | Path | None = None,
@@ -64,8 +68,12 @@ class Chosen:
         outlier_epsilon: float | None = None,
         protect_where: Sequence[str | Where] = (),
         regenerate: bool | Sequence[str] = False,
+        accept_weak_guarantee: bool = False,
     ) -> "Chosen":
-        """The choices as a person states them; refused where they make no sense together."""
+        """The choices as a person states them; refused where they make no sense together.
+
+        So is a weak guarantee, unless somebody accepts it.
+        """
         stated = read_schema(schema) if isinstance(schema, str | Path) else schema
         recipe = _recipe(mechanism, parameters, _regime(parents, graph))
         target = _target(target, stated, recipe)
@@ -73,7 +81,12 @@ class Chosen:
         whose = unit_named(unit) if isinstance(unit, str) else unit or Record()
         _check_kinds(stated, recipe, whose)
         roles = _roles(target, whose)
-        budget = budget_for(epsilon, delta, None if stated is None else stated.with_roles(roles))
+        if epsilon is None:
+            epsilon = _nominal(recipe)
+            budget = Budget(epsilon, delta)
+        else:
+            facts = None if stated is None else stated.with_roles(roles)
+            budget = budget_for(epsilon, delta, facts)
         allowed = Separation(constraints)
         if isinstance(recipe, Constrained):
             # As far as it can be told before the table is opened.
@@ -90,12 +103,24 @@ class Chosen:
         if made.reveals and protection is not None:
             msg = "Nobody can be protected more where nothing is promised: choose a private method."
             raise BadInput(msg)
+        if not made.reveals:
+            made.check_strength(accepted=accept_weak_guarantee)
         return made
 
     @property
     def reveals(self) -> bool:
         """Whether the mechanism reads rows as they are."""
-        return isinstance(self.recipe, Revealing) and self.recipe.reveals
+        return _reveals(self.recipe)
+
+    def check_strength(self, rows_bound: int | None = None, *, accepted: bool) -> None:
+        """Refuse a weak guarantee unless it is accepted; a bound may be stated beside the schema's.
+
+        Raises:
+            PrivacyRefused: The guarantee is weak by its numbers, and nobody has accepted that.
+        """
+        stated = None if self.schema is None else self.schema.rows_bound
+        bound = stated if rows_bound is None else rows_bound
+        check_strength(self.budget.epsilon, self.budget.delta, bound, accepted=accepted)
 
     def personal_inputs(self, opening: Schema) -> dict[str, Any]:
         """Return what the certificate lists about identifiers and personal fields."""
@@ -142,6 +167,26 @@ class Chosen:
         except BadInput:
             return False
         return bool(names)
+
+
+def _reveals(recipe: object) -> bool:
+    return isinstance(recipe, Revealing) and recipe.reveals
+
+
+def _nominal(recipe: Mechanism) -> float:
+    """Return the ε of a mechanism for which none was stated.
+
+    Raises:
+        BadInput: The mechanism spends privacy budget.
+    """
+    if isinstance(recipe, Revealing) and recipe.reveals and not recipe.needs_facts:
+        return NOMINAL_EPSILON
+    first = " for its first stage" if _reveals(recipe) else ""
+    msg = (
+        f"The method {recipe.name} needs a privacy budget{first}: add --epsilon, such as "
+        "--epsilon 1 (in Python epsilon=1.0). Smaller is more private."
+    )
+    raise BadInput(msg)
 
 
 def budget_for(epsilon: float, delta: float, schema: Schema | None) -> Budget:

@@ -1,25 +1,33 @@
 """A ledger file for the eye: what was promised for a table, and what each release took of it."""
 
+import contextlib
 import math
+from decimal import ROUND_FLOOR, Context
 from fractions import Fraction
 from typing import Any
 
 from rich.box import SIMPLE_HEAD
 from rich.table import Table
 
+from understudy.errors import BadInput
 from understudy.privacy.accountant import total_cost
 from understudy.privacy.budget import Budget, epsilon_of_rho
+from understudy.privacy.discover import DELTA_SHARE
 from understudy.privacy.ledger_file import LedgerRecord, ReleaseRecord
+from understudy.privacy.promise import weak_line, weaknesses
 from understudy.privacy.unit import unit_in_words
 from understudy.spoken import plain_console
 
-_USUAL_DELTA = 1e-9
+_A_BIT_LESS = 0.99
 
 
 def ledger_page(record: LedgerRecord) -> dict[str, Any]:
     """What a ledger file says, as plain data; shares are of the whole total."""
     whole = record.budget
+    weak = weaknesses(whole.epsilon, whole.delta)
     return {
+        "weak": list(weak),
+        "warning": weak_line(weak) if weak else "",
         "epsilon": whole.epsilon,
         "delta": whole.delta,
         "made": record.made,
@@ -33,10 +41,7 @@ def ledger_page(record: LedgerRecord) -> dict[str, Any]:
             "whole": whole.thresholds,
             "left": float(max(Fraction(0), record.rest_delta)),
         },
-        "next_release": {
-            "epsilon": _affordable(record.rest),
-            "delta": _USUAL_DELTA,
-        },
+        "next_release": _next_release(record),
         "releases": [_release(release, record) for release in record.releases],
     }
 
@@ -44,6 +49,8 @@ def ledger_page(record: LedgerRecord) -> dict[str, Any]:
 def show(page: dict[str, Any]) -> None:
     """Print a ledger file for the eye."""
     console = plain_console()
+    if page["warning"]:
+        console.print(page["warning"], style="bold")
     unit = (
         _one_line(unit_in_words(page["unit"])) if page["unit"] else "the unit of the first release"
     )
@@ -105,16 +112,43 @@ def _release(release: ReleaseRecord, record: LedgerRecord) -> dict[str, Any]:
     }
 
 
-def _affordable(rest: Fraction) -> float:
-    """The largest ε of three digits whose release fits into what is left."""
-    found = epsilon_of_rho(rest, _USUAL_DELTA)
+def _next_release(record: LedgerRecord) -> dict[str, float]:
+    """Return an ε and a δ that fit into what is left, whether or not facts have to be inferred.
+
+    The δ is that of the file, as long as the part of it for facts lasts; the ε never exceeds the
+    total. A release with less of either fits as well.
+    """
+    whole = record.budget
+    delta = whole.delta
+    if 0 < record.rest_delta < Fraction(delta * DELTA_SHARE):
+        delta = min(delta, _three_digits(float(record.rest_delta) / DELTA_SHARE))
+        if Fraction(delta * DELTA_SHARE) > record.rest_delta:
+            delta = _three_digits(delta * _A_BIT_LESS)
+    return {"epsilon": _affordable(record.rest, delta, whole.epsilon), "delta": delta}
+
+
+def _affordable(rest: Fraction, delta: float, most: float) -> float:
+    """Return the largest ε of three digits, up to `most`, whose release fits into what is left.
+
+    All of δ converts ρ into ε here. A release that keeps a part of δ for facts has a smaller ρ.
+    """
+    found = min(epsilon_of_rho(rest, delta), most)
     if found <= 0:
         return 0.0
     grid = 10.0 ** (math.floor(math.log10(found)) - 2)
     whole = math.floor(found / grid)
-    while whole > 0 and Budget(whole * grid, _USUAL_DELTA).rho > rest:
-        whole -= 1
-    return float(f"{whole * grid:.3g}")
+    with contextlib.suppress(BadInput):  # so little that nothing can be spent
+        while whole > 0:
+            epsilon = float(f"{whole * grid:.3g}")
+            if epsilon <= most and Budget(epsilon, delta).rho <= rest:
+                return epsilon
+            whole -= 1
+    return 0.0
+
+
+def _three_digits(value: float) -> float:
+    """Return a number with three digits, rounded down."""
+    return float(Context(prec=3, rounding=ROUND_FLOOR).create_decimal(repr(value)))
 
 
 def _share(amount: Fraction | float, whole: Fraction) -> float | None:

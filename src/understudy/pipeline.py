@@ -20,6 +20,7 @@ from understudy.privacy.answers import MalformedRecords, Measurement
 from understudy.privacy.budget import number
 from understudy.privacy.ledger import Ledger
 from understudy.privacy.noise import RandomSource
+from understudy.privacy.steps_told import telling
 from understudy.privacy.unit import Unit
 from understudy.privacy.where import Where
 from understudy.protection import CURVE, PROTECTION, rows_of
@@ -53,7 +54,7 @@ Teller = Callable[[str], None]
 def synthesize(  # noqa: PLR0913 - each is a choice of its own, by name
     data: Any,  # noqa: ANN401 - whatever a ledger opens
     *,
-    epsilon: float,
+    epsilon: float | None = None,
     delta: float = USUAL_DELTA,
     target: str | None = None,
     schema: Schema | str | Path | None = None,
@@ -71,6 +72,7 @@ def synthesize(  # noqa: PLR0913 - each is a choice of its own, by name
     ledger: str | Path | None = None,
     table_id: str | None = None,
     allow_non_private: bool = False,
+    accept_weak_guarantee: bool = False,
     discovery_share: float | None = None,
     regenerate: bool | Sequence[str] = False,
     text_encoding: str = "utf-8",
@@ -83,7 +85,8 @@ def synthesize(  # noqa: PLR0913 - each is a choice of its own, by name
 
     Args:
         data: A path to a CSV or Parquet file, a pandas or polars frame, an Arrow or Ibis table.
-        epsilon: How much privacy the whole release may cost; 1 is a common choice.
+        epsilon: How much privacy the whole release may cost; 1 is a common choice. Only methods
+            that read rows as they are, and spend nothing, go without.
         delta: The slack in probability of the bound; far below one over the number of rows.
         target: The column that readers will predict.
         schema: Public facts, or a file with them. What it leaves open is found out with noise.
@@ -105,6 +108,9 @@ def synthesize(  # noqa: PLR0913 - each is a choice of its own, by name
         table_id: The label of the table that the ledger file is bound to, if it is bound to one.
             It is public and stands in the certificate.
         allow_non_private: Go on even where no promise is left; the certificate says so.
+        accept_weak_guarantee: Accept an ε above 10, or a δ above 1e-5 or one over the declared
+            bound on rows. Otherwise these are refused. The certificate and all pages then begin
+            with a warning.
         discovery_share: How much of the budget finding out may take, where all is open: a third,
             or an eighth where somebody is to lose less.
         regenerate: Release invented values in place of identifiers and personal fields: of all
@@ -132,6 +138,7 @@ def synthesize(  # noqa: PLR0913 - each is a choice of its own, by name
         outlier_epsilon=outlier_epsilon,
         protect_where=protect_where,
         regenerate=regenerate,
+        accept_weak_guarantee=accept_weak_guarantee,
     )
     recipe, allowed, protection = chosen.recipe, chosen.allowed, chosen.protection
     usual = discover.SHARE if protection is None else protection.finding
@@ -141,24 +148,28 @@ def synthesize(  # noqa: PLR0913 - each is a choice of its own, by name
         raise PrivacyRefused(_REVEALS)
     waits = "" if ledger is None else ", and its ledger as soon as no other release uses it"
     tell(f"Opening the table{waits}")
-    with Ledger.open(
-        data,
-        chosen.schema,
-        chosen.budget,
-        unit=chosen.unit,
-        file=None if ledger is None else Path(ledger),
-        table_id=table_id,
-        source=source,
-        allow_non_private=allow_non_private,
-        text_encoding=text_encoding,
-        multiline=multiline,
-        roles=chosen.roles,
-        describe=chosen.personal.described,
-        discover=not strict,
-        check=lambda facts: _check_fit(chosen, facts, rows, 0.0 if strict else finding),
-        caps=() if protection is None else protection.caps(chosen.budget),
-        tell=tell,
-    ) as book:
+    with (
+        Ledger.open(
+            data,
+            chosen.schema,
+            chosen.budget,
+            unit=chosen.unit,
+            file=None if ledger is None else Path(ledger),
+            table_id=table_id,
+            source=source,
+            allow_non_private=allow_non_private,
+            accept_weak_guarantee=accept_weak_guarantee or chosen.reveals,
+            text_encoding=text_encoding,
+            multiline=multiline,
+            roles=chosen.roles,
+            describe=chosen.personal.described,
+            discover=not strict,
+            check=lambda facts: _check_fit(chosen, facts, rows, 0.0 if strict else finding),
+            caps=() if protection is None else protection.caps(chosen.budget),
+            tell=tell,
+        ) as book,
+        telling(tell),
+    ):
         _declare(book, chosen, rows)
         costs = demanded.costs(allowed, book.schema)
         for sentence in costs:

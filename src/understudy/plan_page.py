@@ -19,6 +19,8 @@ _PARTS = ("starting", "asking", "training", "writing")
 def plan_page(plan: Plan) -> dict[str, Any]:
     """A plan as plain data; noise is a standard deviation, and less is better."""
     return {
+        "weak": list(plan.weak),
+        "warning": plan.warning,
         "method": plan.method,
         "why": list(plan.why),
         "decision": None if plan.decision is None else asdict(plan.decision),
@@ -100,11 +102,13 @@ def show(page: dict[str, Any]) -> None:
 
     target = "" if page["target"] is None else f", to predict {in_order(page['target'])}"
     shape = f"{page['rows']:,} rows × {number_of(len(page['codes']), 'column')}"
+    if page["warning"]:
+        console.print(f"{page['warning']}\n", style="bold", soft_wrap=True)
     console.print(f"Plan: {page['method']} on {shape}{target}", style="bold", soft_wrap=True)
     console.print("No row was read: the method was rehearsed on made-up ones.", soft_wrap=True)
     lines("Why this method", page["why"])
     head("What would be promised")
-    for line in page["promise"]:
+    for line in page["promise"][1 if page["weak"] else 0 :]:
         say(console, line)
     lines("What would hold in the model, exactly", page["independences"])
     head("What would be bought (± standard deviation of the noise; ↓ less is better)")

@@ -4,7 +4,7 @@ import contextlib
 import time
 from collections.abc import Callable, Iterator
 
-from understudy.privacy.steps_told import StepsTold
+from understudy.privacy.steps_told import StepsTold, WorkDone
 from understudy.spoken import plain_console
 
 
@@ -23,11 +23,14 @@ def told_steps(*, quiet: bool = False) -> Iterator[Callable[[str], None]]:
         yield lambda step: console.print(f"{step} …", soft_wrap=True)
         return
     with console.status("Starting", spinner="dots") as status:
-        left = TimeLeft()
+        left, began = TimeLeft(), time.monotonic()
 
         def tell(step: str) -> None:
             if isinstance(step, StepsTold):
                 status.update(left.told(step))
+                return
+            if isinstance(step, WorkDone):
+                status.update(f"{step} ({time.monotonic() - began:.0f} s)")
                 return
             console.print(f"{step} …")
             status.update("Working")

@@ -32,6 +32,7 @@ from understudy.privacy.facts import revealed, spelled_out
 from understudy.privacy.folder import CERTIFICATE, Content, publish, read_certificate, verify
 from understudy.privacy.promise import READING
 from understudy.privacy.spelling import DEFECTS, spelled_for_people
+from understudy.privacy.steps_told import worked
 from understudy.rendering import held_as_text, rendered
 from understudy.schema import Schema
 from understudy.schema_files import schema_from_toml
@@ -72,6 +73,8 @@ _MOST_LISTS, _LIST_BYTES = 2**24, 64
 _SHOWN = 5
 _REPORTED = 50_000
 """So many rows are counted for the report."""
+_PER_ROW = 0.01
+"""Milliseconds to draw a row, for the rhythm in which progress is told."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -239,11 +242,14 @@ class Release:
         return f"Release({self._shape}; {self.certificate})"
 
     def _repr_html_(self) -> str:
-        lines = "".join(f"<li>{html.escape(line)}</li>" for line in self.certificate.promise)
+        warning = self.certificate.warning
+        first = f"<p><strong>{html.escape(warning)}</strong></p>" if warning else ""
+        promise = self.certificate.promise[1 if warning else 0 :]
+        lines = "".join(f"<li>{html.escape(line)}</li>" for line in promise)
         notes = "".join(f"<li>{html.escape(note)}</li>" for note in self.notes)
         head = self._frame(self.table.slice(0, _SHOWN)).to_html(index=False, border=0)
         return (
-            f"<div><strong>Release</strong>: {self._shape}<ul>{lines}</ul>"
+            f"<div>{first}<strong>Release</strong>: {self._shape}<ul>{lines}</ul>"
             + (f"<p>Before you use it:</p><ul>{notes}</ul>" if notes else "")
             + f"{head}</div>"
         )
@@ -261,7 +267,7 @@ def _bare_page(certificate: Certificate, fault: str) -> bytes:
     page = (
         '<!doctype html>\n<html lang="en">\n<meta charset="utf-8">\n'
         "<title>A synthetic table</title>\n"
-        f"<p>{html.escape(fault)}</p>\n{certificate._repr_html_()}\n</html>\n"
+        f"{certificate._repr_html_()}\n<p>{html.escape(fault)}</p>\n</html>\n"
     )
     return page.encode()
 
@@ -269,6 +275,7 @@ def _bare_page(certificate: Certificate, fault: str) -> bytes:
 def _first_kept(blocks: Iterator[pa.Table], kept: list[pa.Table]) -> Iterator[pa.Table]:
     """The same blocks; some rows of the first are copied."""
     for block in blocks:
+        worked("Drawing and writing rows", block.num_rows, block.num_rows * _PER_ROW)
         if not kept:
             kept.append(block.take(np.arange(min(block.num_rows, _REPORTED))))
         yield block

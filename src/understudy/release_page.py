@@ -14,6 +14,7 @@ def release_page(release: Release, folder: Path) -> dict[str, Any]:
     """A release that was saved, as plain data."""
     certificate = release.certificate
     return {
+        "weak": list(certificate.weak),
         "folder": str(folder),
         "files": sorted(path.name for path in folder.iterdir()),
         "rows": release.rows.count,
@@ -39,8 +40,11 @@ def show(page: dict[str, Any]) -> None:
     """Print a release for the eye."""
     console = plain_console()
     shape = f"{page['rows']:,} rows × {len(page['columns'])} columns"
+    promise = list(page["promise"])
+    if page["weak"]:
+        console.print(f"{promise.pop(0)}\n", style="bold", soft_wrap=True)
     console.print(f"Release: {shape}, in {page['folder']}\n", style="bold", soft_wrap=True)
-    for line in page["promise"]:
+    for line in promise:
         say(console, line)
     for title, lines in _sections(page).items():
         if lines:

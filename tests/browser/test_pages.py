@@ -142,9 +142,14 @@ def look_at_the_evaluation(browser, pages):
     assert "INTERNAL" in browser.text(".banner")
     text = browser.look("document.body.innerText")
     (verdict,) = content["verdicts"]
-    assert f"Verdict for the task: {content['verdict']['word']}" in text
-    assert f"{verdict['score']} of {verdict['synthetic']:.3f}" in text
-    assert f"keeps {verdict['kept']:.0%}" in text
+    assert {one["name"] for one in verdict["aspects"]} == {"ranking", "probabilities"}
+    words = "; ".join(
+        f"{one['name']} {one['word']}, by {one['model']}" for one in content["verdict"]["aspects"]
+    )
+    assert f"Verdict for the task: {words}" in text
+    for one in verdict["aspects"]:
+        assert f"{one['score']} of {one['synthetic']:.3f}" in text
+        assert f"keeps {one['kept']:.0%}" in text
     shown = {
         row[0]: row[1]
         for row in browser.look(

@@ -122,6 +122,7 @@ def told(request, tmp_path_factory):
         schema=SCHEMA,
         mechanism="mst",
         rows=60,
+        accept_weak_guarantee=True,
         ledger=folder / "table.ledger",
         tell=said.append,
         **options,

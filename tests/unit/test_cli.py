@@ -34,6 +34,7 @@ from understudy.errors import BadInput, BudgetSpent, CheckFailed, RowsAreSealed
 from understudy.experiments.demo import demo_schema, demo_table
 from understudy.mechanisms.catalog import MECHANISMS
 from understudy.privacy.budget import Budget
+from understudy.privacy.discover import DELTA_SHARE
 from understudy.privacy.folder import publish
 from understudy.privacy.ledger import Ledger
 from understudy.privacy.ledger_file import create_ledger, read_ledger
@@ -868,8 +869,9 @@ def test_methods_are_listed_with_what_they_promise():
 # --- budget and verify ----------------------------------------------------------------------------
 
 
-def spend(file, table, epsilon=1.0, **options):
-    with Ledger.open(table, demo_schema(), Budget(epsilon, 1e-9), file=file, **options) as ledger:
+def spend(file, table, epsilon=1.0, delta=1e-9, thresholds=0.0, **options):
+    budget = Budget(epsilon, delta, thresholds=thresholds)
+    with Ledger.open(table, demo_schema(), budget, file=file, **options) as ledger:
         ledger.measure([("age",)], rho=ledger.rest())
         ledger.close()
         ledger.end()
@@ -896,9 +898,69 @@ def test_a_budget_is_made_and_shown_by_release(tmp_path):
     with pytest.raises(BudgetSpent, match="of its total left"):
         spend(file, demo_table(100), epsilon=4.0)
     # What the page says is enough for one more release is enough.
-    spend(file, demo_table(100), epsilon=page["next_release"]["epsilon"])
+    spend(file, demo_table(100), **page["next_release"])
     page = json.loads(run("budget", str(file), "--json").stdout)
     assert 0 < page["left"] < 0.02
+
+
+@pytest.mark.parametrize(("total", "delta"), [("4", "1e-8"), ("2", "1e-7"), ("0.05", "1e-9")])
+def test_what_is_left_is_stated_at_the_files_own_delta(tmp_path, total, delta):
+    file = tmp_path / "table.ledger"
+    run("budget", str(file), "--create", "--epsilon", total, "--delta", delta)
+    spend(file, demo_table(100), epsilon=float(total) / 4)
+    coming = json.loads(run("budget", str(file), "--json").stdout)["next_release"]
+    assert coming["delta"] == float(delta)
+    # One release of a quarter of the total leaves less than the total.
+    assert 0.8 * float(total) < coming["epsilon"] < float(total)
+    more = Budget(coming["epsilon"] * 1.01, coming["delta"])
+    assert more.rho > read_ledger(file).rest
+    shown = " ".join(run("budget", str(file), COLUMNS="100").stdout.split())
+    assert f"epsilon {coming['epsilon']:.3g} at delta {float(delta):g}" in shown
+    # It fits where facts are declared, and where they are inferred (a tenth of delta).
+    for thresholds in (0.0, coming["delta"] * DELTA_SHARE):
+        copied = tmp_path / f"{thresholds}.ledger"
+        copied.write_bytes(file.read_bytes())
+        spend(copied, demo_table(100), **coming, thresholds=thresholds)
+
+
+def test_what_is_left_never_exceeds_the_total(tmp_path):
+    file = tmp_path / "table.ledger"
+    run("budget", str(file), "--create", "--epsilon", "4", "--delta", "1e-8")
+    coming = json.loads(run("budget", str(file), "--json").stdout)["next_release"]
+    assert 3.9 < coming["epsilon"] <= 4
+
+
+def test_the_next_release_keeps_within_what_is_left_of_delta(tmp_path):
+    file = tmp_path / "table.ledger"
+    run("budget", str(file), "--create", "--epsilon", "4", "--delta", "1e-8")
+    first = Budget(1.0, 5e-9, thresholds=4e-10)
+    with Ledger.open(demo_table(100), demo_schema(), first, file=file) as ledger:
+        ledger.values({"ward": None}, rho=ledger.rest() / 2, delta=4e-10)
+        ledger.close()
+        ledger.end()
+    left = read_ledger(file).rest_delta
+    assert 0 < left < 1e-9
+    coming = json.loads(run("budget", str(file), "--json").stdout)["next_release"]
+    assert 0.95 * left <= coming["delta"] * DELTA_SHARE <= left
+    spend(file, demo_table(100), **coming, thresholds=coming["delta"] * DELTA_SHARE)
+
+
+def test_a_weak_total_is_refused_and_said_first_once_accepted(tmp_path):
+    file = str(tmp_path / "table.ledger")
+    for settings in (("10.5", "1e-8"), ("4", "1e-4")):
+        given = ("budget", file, "--create", "--epsilon", settings[0], "--delta", settings[1])
+        refused = run(*given)
+        assert refused.exit_code == 3
+        assert "--accept-weak-guarantee" in refused.stderr
+        assert not Path(file).exists()
+    made = run(*given, "--accept-weak-guarantee")
+    assert made.exit_code == 0, made.stderr
+    for page in (made, run("budget", file)):
+        assert page.stdout.startswith("WEAK GUARANTEE: delta 0.0001 is above 1e-05.")
+    assert json.loads(run("budget", file, "--json").stdout)["weak"]
+    fine = str(tmp_path / "fine.ledger")
+    assert run("budget", fine, "--create", "--epsilon", "10", "--delta", "1e-5").exit_code == 0
+    assert "WEAK" not in run("budget", fine).stdout
 
 
 def test_a_ledger_that_is_bound_to_a_table_is_spent_for_that_table_alone(rows_csv, schema_toml):

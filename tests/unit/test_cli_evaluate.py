@@ -292,7 +292,9 @@ def test_a_page_and_its_twin(small, folder):
     assert "INTERNAL: do not publish" in page
     assert "http" not in page.replace("http://www.w3.org", "")
     for verdict in content["verdicts"]:
-        assert f"Verdict, {verdict['model']}: {verdict['word']}" in " ".join(page.split())
+        words = "; ".join(f"{one['name']} {one['word']}" for one in verdict["aspects"])
+        words = words or verdict["word"]
+        assert f"Verdict, {verdict['model']}: {words}" in " ".join(page.split())
     first = content["fidelity"]["marginals"][0]["distance"]
     assert f"{first['value']:.3f} [{first['low']:.3f}, {first['high']:.3f}]" in page
     for name in ("new.html", "new.json"):

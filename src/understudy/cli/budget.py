@@ -6,7 +6,7 @@ from typing import Annotated
 
 import typer
 
-from understudy.cli.options import AsJson
+from understudy.cli.options import AcceptWeakGuarantee, AsJson
 from understudy.errors import BadInput
 
 EXAMPLES = """
@@ -34,6 +34,7 @@ def budget(  # noqa: PLR0913 - one per option
             help="With --create: bind the ledger to a table by a public label of your choice.",
         ),
     ] = None,
+    accept_weak_guarantee: AcceptWeakGuarantee = False,
     as_json: AsJson = False,
 ) -> None:
     """Make or show the one total for a table's releases.
@@ -44,6 +45,7 @@ def budget(  # noqa: PLR0913 - one per option
     from understudy.privacy.budget import Budget
     from understudy.privacy.discover import DELTA_SHARE
     from understudy.privacy.ledger_file import create_ledger, read_ledger
+    from understudy.privacy.promise import check_strength
 
     if create and (epsilon is None or delta is None):
         msg = "A new ledger needs its total, such as --epsilon 4 --delta 1e-8; it is never raised."
@@ -56,9 +58,9 @@ def budget(  # noqa: PLR0913 - one per option
         raise BadInput(msg)
     if epsilon is not None and delta is not None:
         # A tenth of delta is kept for facts that releases find out.
-        create_ledger(
-            file, Budget(epsilon, delta, thresholds=delta * DELTA_SHARE), table_id=table_id
-        )
+        total = Budget(epsilon, delta, thresholds=delta * DELTA_SHARE)
+        check_strength(total.epsilon, total.delta, accepted=accept_weak_guarantee)
+        create_ledger(file, total, table_id=table_id)
     page = ledger_page(read_ledger(file))
     if as_json:
         typer.echo(json.dumps(page, indent=2))

@@ -7,7 +7,14 @@ from typing import Annotated
 import typer
 
 from understudy.cli.exits import BAD_INPUT, REFUSED_FOR_PRIVACY, STOPPED
-from understudy.cli.options import AsJson, Data, Multiline, TextEncoding, names_between_commas
+from understudy.cli.options import (
+    AcceptWeakGuarantee,
+    AsJson,
+    Data,
+    Multiline,
+    TextEncoding,
+    names_between_commas,
+)
 from understudy.errors import BadInput
 
 EXAMPLES = """
@@ -43,6 +50,7 @@ def compare(  # noqa: PLR0913 - one per option
     ] = Path("comparison"),
     text_encoding: TextEncoding = "utf-8",
     multiline: Multiline = False,
+    accept_weak_guarantee: AcceptWeakGuarantee = False,
     as_json: AsJson = False,
 ) -> None:
     """Compare methods by what their releases are worth for a task.
@@ -81,6 +89,7 @@ def compare(  # noqa: PLR0913 - one per option
         version=version("understudy"),
         person=person,
     )
+    plan.check_strength(accepted=accept_weak_guarantee)
     try:
         with told_steps(quiet=as_json) as tell:
             comparison = run(plan, out, jobs=jobs, tell=tell)

@@ -56,6 +56,14 @@ Regenerate = Annotated[
         "instead of leaving these columns out.",
     ),
 ]
+AcceptWeakGuarantee = Annotated[
+    bool,
+    typer.Option(
+        "--accept-weak-guarantee",
+        help="Accept epsilon above 10, or delta above 1e-5 or above 1 / the declared bound on "
+        "rows. Every page then begins with a warning.",
+    ),
+]
 AsJson = Annotated[bool, typer.Option("--json", help="Print JSON and nothing else.")]
 
 

@@ -7,6 +7,7 @@ from typing import Annotated
 import typer
 
 from understudy.cli.options import (
+    AcceptWeakGuarantee,
     AsJson,
     Independent,
     OutlierEpsilon,
@@ -67,6 +68,7 @@ def plan(  # noqa: PLR0913 - one per option
     out: Annotated[
         Path | None, typer.Option(metavar="FILE", help="Write a page (.html) to look at.")
     ] = None,
+    accept_weak_guarantee: AcceptWeakGuarantee = False,
     as_json: AsJson = False,
 ) -> None:
     """Show what a release would buy; reads no rows.
@@ -105,6 +107,7 @@ def plan(  # noqa: PLR0913 - one per option
             regenerate=regenerate,
             unit=unit,
             rows=rows_bound,
+            accept_weak_guarantee=accept_weak_guarantee,
             starting=starting,
             tell=tell,
         )

@@ -8,6 +8,7 @@ from typing import Annotated
 import typer
 
 from understudy.cli.options import (
+    AcceptWeakGuarantee,
     AsJson,
     Data,
     Independent,
@@ -42,7 +43,14 @@ EXAMPLES = """
 def synthesize(  # noqa: PLR0913 - one per option
     data: Data,
     *,
-    epsilon: Annotated[float, typer.Option(metavar="E", help="The whole cost; 1 is common.")],
+    epsilon: Annotated[
+        float | None,
+        typer.Option(
+            metavar="E",
+            help="Total privacy budget of the release; smaller is more private, 1 is common. "
+            "Required unless the method reads rows as they are (--allow-non-private).",
+        ),
+    ] = None,
     target: Annotated[
         str | None, typer.Option(metavar="Y", help="The column that readers will predict.")
     ] = None,
@@ -116,6 +124,7 @@ def synthesize(  # noqa: PLR0913 - one per option
     allow_non_private: Annotated[
         bool, typer.Option("--allow-non-private", help="Go on where no promise is left.")
     ] = False,
+    accept_weak_guarantee: AcceptWeakGuarantee = False,
     as_json: AsJson = False,
 ) -> None:
     """Make a synthetic table with a privacy promise.
@@ -125,6 +134,7 @@ def synthesize(  # noqa: PLR0913 - one per option
     from understudy import pipeline
     from understudy.privacy.folder import check_free
     from understudy.privacy.signature import check_private_key
+    from understudy.privacy.steps_told import telling
     from understudy.progress import told_steps
     from understudy.release_page import release_page, show
     from understudy.table_files import check_format
@@ -159,6 +169,7 @@ def synthesize(  # noqa: PLR0913 - one per option
             ledger=ledger,
             table_id=table_id,
             allow_non_private=allow_non_private,
+            accept_weak_guarantee=accept_weak_guarantee,
             discovery_share=discovery_share,
             regenerate=regenerate,
             text_encoding=text_encoding,
@@ -166,7 +177,8 @@ def synthesize(  # noqa: PLR0913 - one per option
             tell=tell,
         )
         tell(f"Drawing and writing {release.rows.count:,} rows")
-        release.save(folder, format=file_format, raw_text=raw_text, key=key)
+        with telling(tell):
+            release.save(folder, format=file_format, raw_text=raw_text, key=key)
     page = release_page(release, folder)
     if as_json:
         typer.echo(json.dumps(page, indent=2))

@@ -45,9 +45,12 @@ def verify(
     passed = all(check.passed for check in checks)
     partly = any(check.note.startswith(PARTLY) for check in checks)
     # Only what passed is worth reading; what was changed may say anything.
-    promise = read_certificate(folder).promise if passed else []
+    certificate = read_certificate(folder) if passed else None
+    promise = [] if certificate is None else certificate.promise
+    weak = () if certificate is None else certificate.weak
     if as_json:
         content = {
+            "weak": list(weak),
             "passed": passed,
             "recomputed": "partly" if partly else "fully",
             "promise": promise,
@@ -55,15 +58,19 @@ def verify(
         }
         typer.echo(json.dumps(content, indent=2))
     else:
+        if weak:
+            _say(promise[0])
         for check in checks:
             note = f": {check.note}" if check.note else ""
             _say(f"{'ok    ' if check.passed else 'FAILED'}  {check.what}{note}")
         private = not checks[0].note.startswith(NOT_PRIVATE)
         kept = "All checks passed." if private else f"All checks passed, but it is {NOT_PRIVATE}."
+        if weak:
+            kept = "All checks passed, but the guarantee is weak: see the first line."
         if partly:
             kept += " Not every sensitivity could be recomputed: see the note above."
         typer.echo(kept if passed else "Do not rely on this release.")
-        for line in promise:
+        for line in promise[1:] if weak else promise:
             _say(f"  {line}")
     if not passed:
         raise typer.Exit(CHECK_FAILED)

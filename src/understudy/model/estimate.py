@@ -26,6 +26,7 @@ from understudy.model.graphical import GraphicalModel, gathered
 from understudy.model.junction_tree import JunctionTree, joined_cliques
 from understudy.model.marginals import Inference
 from understudy.privacy.answers import Measurement
+from understudy.privacy.steps_told import worked
 
 Vector = NDArray[np.float64]
 
@@ -48,6 +49,8 @@ _FLOOR = 0.05
 """In standard deviations: what a cell has at least where a fit begins, for 0 is never left."""
 _TINY = 1e-300
 _STEEPEST = 1e300
+_TO_BEGIN, _PER_CELL = 2.0, 1e-4
+"""Milliseconds that an iteration takes, about, for the rhythm in which progress is told."""
 _LAST_DIGITS = 1e-13
 """Of a logarithm: what rounding may add to a difference of two."""
 
@@ -111,7 +114,7 @@ def estimate(  # noqa: PLR0913 - the last six by name
     known = () if start is None else start.factors
     targets = {clique: _target(values, v, rows) for clique, (values, v) in told.items()}
     potentials = marginals.begun(targets, known)
-    iterates = _descent(marginals, wanted, weight, potentials)
+    iterates = _told(_descent(marginals, wanted, weight, potentials), len(wanted))
     best, trace, converged = _followed(iterates, stop)
     factors = (*zeros, *marginals.factors(best.potentials))
     model = GraphicalModel(domain, rows, factors, tuple(measurements))
@@ -288,6 +291,13 @@ def _descent(
             potentials, paid, reached_loss = best.potentials, 0.0, best.loss
             latest, log_total = marginals(potentials)
             average = latest
+        yield point
+
+
+def _told(points: Iterator[_Point], cells: int) -> Iterator[_Point]:
+    """The same points; progress is told by their number."""
+    for point in points:
+        worked("Iterations of fitting models", 1, _TO_BEGIN + _PER_CELL * cells)
         yield point
 
 

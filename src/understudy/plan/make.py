@@ -32,7 +32,8 @@ from understudy.plan.rehearsal import Rehearsal, rehearse
 from understudy.plan.split import split_of
 from understudy.privacy.accountant import cost
 from understudy.privacy.facts import revealed
-from understudy.privacy.promise import promise
+from understudy.privacy.promise import promise, weaknesses
+from understudy.privacy.steps_told import telling
 from understudy.privacy.unit import Unit
 from understudy.privacy.where import Where
 from understudy.regenerate import check_regenerated
@@ -64,6 +65,7 @@ def plan(  # noqa: PLR0913 - each is a choice of its own, by name
     regenerate: bool | Sequence[str] = False,
     unit: Unit | str | None = None,
     rows: int | None = None,
+    accept_weak_guarantee: bool = False,
     starting: float = 0.0,
     tell: Callable[[str], None] | None = None,
 ) -> Plan:
@@ -87,6 +89,8 @@ def plan(  # noqa: PLR0913 - each is a choice of its own, by name
             or of the columns named here.
         unit: Whose privacy is protected: record, replace, or person:ID:3.
         rows: A public bound on the number of rows; without it that of the schema.
+        accept_weak_guarantee: Plan for an ε above 10, or a δ above 1e-5 or above one over the bound
+            on rows. Otherwise these are refused, as by `synthesize`.
         starting: Seconds that it takes the program to start, for the forecast.
         tell: Called with a sentence when the rehearsal begins.
     """
@@ -105,6 +109,7 @@ def plan(  # noqa: PLR0913 - each is a choice of its own, by name
         outlier_epsilon=outlier_epsilon,
         regenerate=regenerate,
         unit=unit,
+        accept_weak_guarantee=accept_weak_guarantee,
     )
     if chosen.reveals:
         msg = (
@@ -116,6 +121,7 @@ def plan(  # noqa: PLR0913 - each is a choice of its own, by name
         msg = "A plan is made from a schema: name a file with one."
         raise BadInput(msg)
     facts = _bounded(_as_declared(chosen.schema).with_roles(chosen.roles), rows)
+    chosen.check_strength(facts.rows_bound, accepted=accept_weak_guarantee)
     # How columns are stored is not known here; most are text.
     facts = chosen.personal.described(facts, lambda names: dict.fromkeys(names, Storage.TEXT))
     check_regenerated(facts, None)
@@ -124,7 +130,8 @@ def plan(  # noqa: PLR0913 - each is a choice of its own, by name
     made = _made_up(count, len(facts.coded))
     if tell is not None:
         tell(f"Rehearsing {chosen.recipe.name} on {made:,} made-up rows")
-    told = rehearse(chosen, facts, made, count, starting)
+    with telling(tell):
+        told = rehearse(chosen, facts, made, count, starting)
     items = tuple(_items(told, chosen, count, facts.target))
     return Plan(
         method=chosen.recipe.name,
@@ -151,6 +158,7 @@ def plan(  # noqa: PLR0913 - each is a choice of its own, by name
         forecast=told.forecast,
         epsilons=tuple(at_epsilons(items, chosen.budget, facts, count)),
         promise=tuple(_promise(chosen, facts)),
+        weak=weaknesses(chosen.budget.epsilon, chosen.budget.delta, facts.rows_bound),
         notes=(
             *demanded.costs(chosen.allowed, facts),
             *notes.about_facts(chosen.schema),
@@ -207,7 +215,9 @@ def _protection_cost(told: Rehearsal, chosen: Chosen, facts: Schema) -> Protecti
 def _promise(chosen: Chosen, facts: Schema) -> list[str]:
     caps = () if chosen.protection is None else chosen.protection.caps(chosen.budget)
     told = [(cap.where.described(facts), cap.budget.epsilon, cap.budget.delta) for cap in caps]
-    return promise(chosen.budget.epsilon, chosen.budget.delta, str(chosen.unit), (), told)
+    budget, bound = chosen.budget, facts.rows_bound
+    unit = str(chosen.unit)
+    return promise(budget.epsilon, budget.delta, unit, (), told, rows_bound=bound)
 
 
 def _as_declared(schema: Schema) -> Schema:

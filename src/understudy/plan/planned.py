@@ -12,6 +12,7 @@ from understudy.plan.costs import IndependenceCost, ProtectionCost
 from understudy.plan.forecast import Forecast
 from understudy.plan.split import Part
 from understudy.privacy.budget import Budget
+from understudy.privacy.promise import weak_line
 from understudy.privacy.unit import Unit
 from understudy.report.bought import DUST, Purpose
 
@@ -111,7 +112,14 @@ class Plan:
     forecast: Forecast
     epsilons: tuple[AtEpsilon, ...]
     promise: tuple[str, ...]
+    weak: tuple[str, ...]
+    """Why the guarantee would be weak, by its numbers alone; empty where it would not."""
     notes: tuple[str, ...]
+
+    @property
+    def warning(self) -> str:
+        """Return the first line of the plan of a weak guarantee; empty for others."""
+        return weak_line(self.weak) if self.weak else ""
 
     @property
     def costs(self) -> list[str]:

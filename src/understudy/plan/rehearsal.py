@@ -153,6 +153,7 @@ def _ledger(chosen: Chosen, facts: Schema, folder: Path, steps: Steps) -> Ledger
         discover=True,
         check=chosen.check_fit,
         caps=() if chosen.protection is None else chosen.protection.caps(chosen.budget),
+        accept_weak_guarantee=True,  # it was checked before, and no row is anybody's
         tell=steps,
     )
 

@@ -24,14 +24,25 @@ from understudy.privacy.events import (
     event_from_json,
     event_to_json,
 )
+from understudy.privacy.facts import spelled_bound
 from understudy.privacy.individual import ToldBound, told_bound
-from understudy.privacy.promise import ANY_VALUES, READING, at_most, promise
+from understudy.privacy.promise import (
+    ANY_VALUES,
+    READING,
+    WEAK,
+    at_most,
+    promise,
+    weak_line,
+    weaknesses,
+)
 from understudy.privacy.spelling import digest, spelled
 from understudy.privacy.unit import parse_unit, unit_in_words, unit_to_json
 
 FORMATS = {"understudy certificate 1": 1, "understudy certificate 2": 2}
 """Format 1, of version 0.1.0, lacks facts that sensitivities follow from, and the unit as data."""
 NOT_PRIVATE = "NOT PRIVATE"
+SCHEMA = "schema"
+"""What the public inputs call the schema."""
 _NO_LIMIT = "infinity"
 
 
@@ -117,21 +128,40 @@ class Certificate:
         caps = [(cap.text, cap.budget.epsilon, cap.budget.delta) for cap in self.caps]
         if self.each is not None:
             caps.append((ANY_VALUES, self.each.budget.epsilon, self.each.budget.delta))
-        reading = self.public.get(READING, {})
-        return promise(self.epsilon, self.delta, self.unit, self.not_private, caps, reading)
+        reading, bound = self.public.get(READING, {}), self._rows_bound
+        return promise(self.epsilon, self.delta, self.unit, self.not_private, caps, reading, bound)
+
+    @property
+    def weak(self) -> tuple[str, ...]:
+        """Why the guarantee is weak, by its numbers alone; empty where it is not, or is none."""
+        if self.not_private:
+            return ()
+        return weaknesses(self.epsilon, self.delta, self._rows_bound)
+
+    @property
+    def warning(self) -> str:
+        """Return the first line of pages about a weak guarantee; empty for others."""
+        return weak_line(self.weak) if self.weak else ""
+
+    @property
+    def _rows_bound(self) -> int | None:
+        return spelled_bound(self.public.get(SCHEMA))
 
     def _repr_html_(self) -> str:
-        lines = "".join(f"<li>{html.escape(line)}</li>" for line in self.promise)
+        warning, *others = self.promise if self.weak else ("", *self.promise)
+        first = f"<p><strong>{html.escape(warning)}</strong></p>" if warning else ""
+        lines = "".join(f"<li>{html.escape(line)}</li>" for line in others)
         paid = f"{len(self.entries)} requests through the ledger"
         bought = "".join(f"<li>{html.escape(line)}</li>" for line in self.bought)
         facts = f"<p>Found out with noise:</p><ul>{bought}</ul>" if bought else ""
-        return f"<div><strong>Certificate</strong>: {paid}<ul>{lines}</ul>{facts}</div>"
+        return f"<div>{first}<strong>Certificate</strong>: {paid}<ul>{lines}</ul>{facts}</div>"
 
     def __str__(self) -> str:
         if self.not_private:
             return f"{NOT_PRIVATE}: {'; '.join(self.not_private)}"
         bounds = f"epsilon {at_most(self.epsilon, 4)} at delta {at_most(self.delta, 4)}"
-        return f"{bounds}, for {unit_in_words(self.unit)}"
+        weak = f"{WEAK} ({'; '.join(self.weak)}): " if self.weak else ""
+        return f"{weak}{bounds}, for {unit_in_words(self.unit)}"
 
     def with_files(self, hashes: Mapping[str, str]) -> "Certificate":
         """The certificate of a release that consists of files with these hashes."""
@@ -149,6 +179,8 @@ class Certificate:
                 "delta": self.delta,
                 "unit": self.unit,
                 "because": list(self.not_private),
+                # Format 1 has no such field; its pages compute the warning all the same.
+                **({"weak": list(self.weak)} if self.weak and self.format_version > 1 else {}),
             },
             **({} if self.format_version == 1 else {"unit": unit_to_json(parse_unit(self.unit))}),
             "budget": {

@@ -18,17 +18,41 @@ _LINE = re.compile(
     r"""|    (?:"(?:[^"\\]|\\.)*"|[^"'=#{}]*),|\]|"""
 )
 
+_HEADER = re.compile(r"\[(.*)\]\s*(?:#.*)?")
+_BOUND = re.compile(
+    r"bound = \+?(0x[0-9a-fA-F_]{1,20}|0[ob][0-7_]{1,80}|[1-9][0-9_]{0,20})\s*(?:#.*)?"
+)
 
-def check_delta(budget: Budget, schema: Schema) -> None:
-    """Refuse a δ so large that it would allow to publish a row."""
+
+def check_delta(budget: Budget, schema: Schema, *, accepted: bool = False) -> None:
+    """Refuse a δ so large that it would allow to publish a row, unless a person accepts that."""
     bound = schema.rows_bound
-    if bound is not None and budget.delta * bound >= 1:
+    if bound is not None and budget.delta * bound >= 1 and not accepted:
         msg = (
             f"delta is {budget.delta:.3g}, but with up to {bound:,} rows it must be below "
             f"{1 / bound:.3g}: above it, publishing a random row whole would keep the promise. "
-            "Choose a much smaller delta, such as 1e-9."
+            "Choose a much smaller delta, such as 1e-9, or add --accept-weak-guarantee."
         )
         raise PrivacyRefused(msg)
+
+
+def spelled_bound(spelled: object) -> int | None:
+    r"""Return the bound on rows in a schema that was spelled out; None if it states none.
+
+    It reads lines, in every spelling that `tells_rows` lets pass, and no TOML (see `_LINE`).
+
+    >>> spelled_bound("[rows]\nbound = 5000\n"), spelled_bound("[column]\nbound = 3\n")
+    (5000, None)
+    """
+    if not isinstance(spelled, str):
+        return None
+    table = ""
+    for line in spelled.split("\n"):
+        if header := _HEADER.fullmatch(line):
+            table = header[1].strip(" \t\"'")
+        elif table == "rows" and (found := _BOUND.fullmatch(line)):
+            return int(found[1], 0)
+    return None
 
 
 def spelled_out(schema: Schema) -> str:

@@ -25,7 +25,7 @@ from understudy.privacy.accountant import (
     total_epsilon,
 )
 from understudy.privacy.caps import ToldCap
-from understudy.privacy.certificate import Certificate, certificate_from_json
+from understudy.privacy.certificate import SCHEMA, Certificate, certificate_from_json
 from understudy.privacy.disk import has_long_holes, sync_folder
 from understudy.privacy.facts import tells_rows
 from understudy.privacy.individual import ToldBound
@@ -53,8 +53,8 @@ from understudy.privacy.spelling import (
 from understudy.privacy.unit import Record, Unit, parse_unit
 
 CERTIFICATE = "certificate.json"
-UNIT_NAME, SCHEMA, STORAGE = "unit", "schema", "storage"
-"""What the public inputs call the privacy unit, the schema, and how columns are stored."""
+UNIT_NAME, STORAGE = "unit", "storage"
+"""What the public inputs call the privacy unit, and how columns are stored."""
 _LAST_DIGITS = 1e-9
 PARTLY = "format 1 can be recomputed in part only"
 _READABLE = "the certificate can be read"

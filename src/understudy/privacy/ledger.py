@@ -101,7 +101,7 @@ from understudy.privacy.score_book import AskedScores, ScoreBook
 from understudy.privacy.scores import SCORES, STEPS, Score, in_steps
 from understudy.privacy.software import TRUSTED, versions
 from understudy.privacy.spelling import spelled, spelled_for_people
-from understudy.privacy.steps_told import StepsTold, worth_telling
+from understudy.privacy.steps_told import StepsTold, worked, worth_telling
 from understudy.privacy.table import MOST_CELLS, PrivateTable, opened, storage_of
 from understudy.privacy.train import (
     TrainedModel,
@@ -118,6 +118,9 @@ Describe: TypeAlias = Callable[[Schema, Callable[[Iterable[str]], Mapping[str, S
 _SCHEMA, _STORAGE, _UNIT = "schema", "storage", "unit"
 _OWN = frozenset({_SCHEMA, _STORAGE, READING, _UNIT, TABLE_ID, CAPS, EACH})
 """Public inputs that the ledger lists itself: the guarantee is told by some of them."""
+_MEASURED, _TO_COUNT = "Marginals that were measured", 3.0
+_SCORED, _TO_SCORE = "Candidates that were scored", 0.2
+"""What is told of progress, and about how many milliseconds a step takes."""
 
 
 def _as_stated(
@@ -174,6 +177,7 @@ class Ledger:
         table_id: str | None = None,
         source: RandomSource | None = None,
         allow_non_private: bool = False,
+        accept_weak_guarantee: bool = False,
         text_encoding: str = "utf-8",
         multiline: bool = False,
         most_cells: int = MOST_CELLS,
@@ -194,8 +198,9 @@ class Ledger:
         columns, and how they are stored. `check` may refuse by public facts, before anything is
         written down. Requests that would cost a record under one of the `caps` too much are
         refused. With `each`, a record takes part only while what it has lost itself stays within
-        that. `tell` is called with how far a long request has come: by its steps, and by nothing
-        that depends on rows.
+        that. A δ of one over the bound on rows, or more, is refused unless somebody accepts a weak
+        guarantee. `tell` is called with how far a long request has come: by its steps, and by
+        nothing that depends on rows.
         """
         unit = unit or Record()
         source = source or OsRandom()
@@ -217,7 +222,7 @@ class Ledger:
         schema = (schema or undescribed(rows.columns)).with_roles(roles or {})
         schema = describe(schema, partial(storage_of, rows))
         schema = outline(schema, storage_of(rows, (column.name for column in schema.coded)))
-        check_delta(budget, schema)
+        check_delta(budget, schema, accepted=accept_weak_guarantee)
         if not discover:
             check_silent(schema)
         table = PrivateTable(rows, schema, person=person, most_cells=most_cells, shapes=discover)
@@ -228,7 +233,7 @@ class Ledger:
         for cap in caps:
             cap.where.check(table.encoding, table.storage)
         if file is not None:
-            check_delta(read_ledger(file).budget, schema)
+            check_delta(read_ledger(file).budget, schema, accepted=accept_weak_guarantee)
         release = None if file is None else open_release(file, budget, str(unit), table_id=table_id)
         storage = table.storage
         public = {
@@ -438,6 +443,7 @@ class Ledger:
         self._debit(event, look.told(request), look.weights)
         steps = 1 if look.weights is None else UNIT
         counts = look.counts(cliques, table.count)
+        worked(_MEASURED, len(cliques), _TO_COUNT * len(cliques))
         noisy = all_with_gaussian_noise(counts, event.scale * steps, self._core.source)
         return tuple(
             Measurement(clique, values / steps, event.scale)
@@ -785,6 +791,7 @@ class Ledger:
     def _steps(self, asked: AskedScores) -> list[int]:
         """Exact scores in whole steps: between neighbours each differs by at most STEPS."""
         scores = asked.scores(self.unit, self._core.encoding.domain, self._table().count)
+        worked(_SCORED, len(asked), _TO_SCORE * len(asked))
         return in_steps(scores, asked.sensitivity(self.unit) or Fraction(1))
 
     def _check_whole(self) -> None:

@@ -6,14 +6,18 @@ from decimal import ROUND_CEILING, Context, Decimal
 from types import MappingProxyType
 from typing import Any
 
+from understudy.errors import PrivacyRefused
 from understudy.privacy.unit import Replacement, unit_in_words
 
 READING = "reading"
 """What a certificate calls how the table was read."""
 ANY_VALUES = "any values"
 """Whom an individual bound protects."""
-_WEAK = 10.0
-"""From here on the odds say little; people should know."""
+MOST_EPSILON = 10.0
+"""Above it a guarantee is weak: it lets the odds of a guess grow more than 22,000 times."""
+MOST_DELTA = 1e-5
+"""Above it a guarantee is weak: it may fail altogether with a probability that matters."""
+WEAK = "WEAK GUARANTEE"
 _MANY, _COUNTLESS = 1000, 10**15
 
 
@@ -24,11 +28,12 @@ def promise(  # noqa: PLR0913, PLR0917 - what a promise is made of
     not_private: Sequence[str],
     caps: Sequence[tuple[str, float, float]] = (),
     reading: Mapping[str, Any] = MappingProxyType({}),
+    rows_bound: int | None = None,
 ) -> list[str]:
     """What is promised, to whom, and how much that is; a sentence each.
 
     `caps` are conditions under which records lose less, with the ε and δ of each; `reading` says
-    how the table was read.
+    how the table was read. Where the numbers make a weak guarantee, the first sentence says so.
     """
     if not_private:
         return [
@@ -36,18 +41,87 @@ def promise(  # noqa: PLR0913, PLR0917 - what a promise is made of
             f"Reason: {'; '.join(not_private)}.",
             "Treat it like the private table itself.",
         ]
+    weak = weaknesses(epsilon, delta, rows_bound)
     lines = [
+        *([weak_line(weak)] if weak else ()),
         f"Differentially private: epsilon {at_most(epsilon, 4)}, delta {at_most(delta, 4)}.",
         " ".join((f"Protected: {unit_in_words(unit)}.", *record_line(reading))),
         *odds(epsilon, delta, unit),
         *(_capped(where, most, slack, delta) for where, most, slack in caps),
     ]
-    if epsilon >= _WEAK:
+    if epsilon >= MOST_EPSILON:
         lines.append(
             "Such a large epsilon protects little by itself; epsilon 1 is a common choice, and "
-            "above 10 few would speak of a promise."
+            f"above {MOST_EPSILON:g} few would speak of a promise."
+        )
+    if len(weak) > (epsilon > MOST_EPSILON):
+        lines.append(
+            f"With a probability of up to {at_most(delta, 4)} nothing is guaranteed: then the "
+            "release may hold records as they are."
         )
     return lines
+
+
+def weaknesses(epsilon: float, delta: float, rows_bound: int | None = None) -> tuple[str, ...]:
+    """Return why a guarantee is weak: each number and its threshold; empty if it is not.
+
+    Args:
+        epsilon: The ε of the guarantee.
+        delta: Its δ.
+        rows_bound: The declared bound on the number of rows, if there is one.
+
+    >>> weaknesses(1.0, 1e-9, 5000)
+    ()
+    >>> weaknesses(1000.0, 0.5)
+    ('epsilon 1,000 is above 10', 'delta 0.5 is above 1e-05')
+    >>> weaknesses(1.0, 1e-6, 2_000_000)
+    ('delta 1e-06 is not below 1 / 2,000,000 (the declared bound on rows)',)
+    """
+    found = []
+    if epsilon > MOST_EPSILON:
+        found.append(f"epsilon {at_most(epsilon, 4)} is above {MOST_EPSILON:g}")
+    if delta > MOST_DELTA:
+        found.append(f"delta {at_most(delta, 4)} is above {MOST_DELTA:g}")
+    if rows_bound is not None and Decimal(repr(delta)) * rows_bound >= 1:
+        bound = f"1 / {rows_bound:,} (the declared bound on rows)"
+        found.append(f"delta {at_most(delta, 4)} is not below {bound}")
+    return tuple(found)
+
+
+def weak_line(reasons: Sequence[str]) -> str:
+    """Return the first line of every page about a weak guarantee.
+
+    >>> weak_line(weaknesses(20.0, 1e-9))
+    'WEAK GUARANTEE: epsilon 20 is above 10.'
+    """
+    return f"{WEAK}: {'; '.join(reasons)}."
+
+
+def check_strength(
+    epsilon: float, delta: float, rows_bound: int | None = None, *, accepted: bool
+) -> None:
+    """Refuse a weak guarantee unless the data owner has accepted it.
+
+    Raises:
+        PrivacyRefused: A number is above its threshold, and `accepted` is false.
+    """
+    reasons = weaknesses(epsilon, delta, rows_bound)
+    if not reasons or accepted:
+        return
+    ways = []
+    if epsilon > MOST_EPSILON:
+        ways.append("Choose a smaller epsilon; 1 is common.")
+    if len(reasons) > len(ways):
+        ways.append(
+            "Above such a delta, publishing a random row whole may keep the promise: choose a much "
+            "smaller delta, such as 1e-9."
+        )
+    msg = (
+        f"The guarantee would be weak: {'; '.join(reasons)}. {' '.join(ways)} To go on all the "
+        "same, add --accept-weak-guarantee (in Python accept_weak_guarantee=True): the certificate "
+        "and all pages then begin with this warning."
+    )
+    raise PrivacyRefused(msg)
 
 
 def _capped(where: str, epsilon: float, slack: float, delta: float) -> str:

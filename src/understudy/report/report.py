@@ -67,6 +67,11 @@ class Report:
         return not self.certificate.not_private
 
     @property
+    def weak(self) -> tuple[str, ...]:
+        """Why the guarantee is weak, by its numbers; empty where it is not."""
+        return self.certificate.weak
+
+    @property
     def replaces(self) -> bool:
         """Whether records are replaced, and do not come and go."""
         return replaces(self.certificate.unit)
@@ -130,7 +135,9 @@ def report_of(  # noqa: PLR0913 - what a release holds
         schema=schema,
         rows=rows,
         counted=len(next(iter(codes.values()))),
-        odds=() if certificate.not_private else odds(certificate.epsilon, certificate.unit),
+        odds=()
+        if certificate.not_private
+        else odds(certificate.epsilon, certificate.delta, certificate.unit),
         bought=bought(certificate, schema),
         labels=how_labels(certificate),
         general=tuple(general(certificate)),

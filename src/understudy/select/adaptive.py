@@ -11,10 +11,14 @@ from understudy.model.graphical import GraphicalModel
 from understudy.model.junction_tree import JunctionTree
 from understudy.privacy.ledger import Ledger
 from understudy.privacy.scores import L1Distance
+from understudy.privacy.steps_told import worked
 from understudy.separation import tied
 
 MEAN_NOISE = sqrt(2 / pi)
 """The mean distance of normal noise from 0, in standard deviations."""
+_WEIGHED, _TO_WEIGH = "Candidates whose size was checked", 0.2
+_PREDICTED, _TO_PREDICT = "Candidates that the model has predicted", 0.5
+"""What is told of progress, and about how many milliseconds a step takes."""
 
 
 def with_room(  # noqa: PLR0913 - the last three by name
@@ -47,13 +51,16 @@ def with_room(  # noqa: PLR0913 - the last three by name
             return now + gained <= share * model_bytes
         return needed_bytes(domain, [*measured, clique]) <= share * model_bytes
 
-    return [
-        clique
-        for clique in cliques
-        if domain.size(clique) <= ledger.most_cells
-        and allowed([*measured, clique])
-        and (frozenset(clique) in before or fits(clique))
-    ]
+    found = []
+    for clique in cliques:
+        worked(_WEIGHED, 1, _TO_WEIGH)
+        if (
+            domain.size(clique) <= ledger.most_cells
+            and allowed([*measured, clique])
+            and (frozenset(clique) in before or fits(clique))
+        ):
+            found.append(clique)
+    return found
 
 
 def worst(
@@ -76,12 +83,15 @@ def misfits(
     model: GraphicalModel, candidates: Mapping[Clique, float], scale: float
 ) -> list[L1Distance]:
     """How wrong a model is about each candidate, by its weight, beyond what noise would add."""
-    return [
-        L1Distance(
-            clique,
-            model.marginal(clique),
-            scale=weight,
-            offset=-weight * MEAN_NOISE * scale * model.domain.size(clique),
+    found = []
+    for clique, weight in candidates.items():
+        worked(_PREDICTED, 1, _TO_PREDICT)
+        found.append(
+            L1Distance(
+                clique,
+                model.marginal(clique),
+                scale=weight,
+                offset=-weight * MEAN_NOISE * scale * model.domain.size(clique),
+            )
         )
-        for clique, weight in candidates.items()
-    ]
+    return found

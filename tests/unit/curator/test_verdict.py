@@ -39,7 +39,7 @@ def kept(share, low=None, high=None, score="ROC-AUC", model=MODEL):
     [
         (0.97, "nearly as good as real rows"),
         (0.85, "useful, with a loss"),
-        (0.75, "weak: for exploring, and not for use"),
+        (0.75, "weak (for exploring, not for use)"),
         (0.4, "not fit for this task"),
         (-0.5, "not fit for this task"),
     ],
@@ -47,7 +47,7 @@ def kept(share, low=None, high=None, score="ROC-AUC", model=MODEL):
 def test_the_word_goes_by_what_is_kept(share, word):
     (verdict,) = verdicts(task(kept(share)))
     assert verdict.word == word
-    assert str(verdict).startswith(f"Verdict, {MODEL}: {word}. Synthetic rows reach")
+    assert str(verdict).startswith(f"Verdict, {MODEL}: ranking {word}. For ranking, synthetic rows")
 
 
 def test_the_word_goes_by_the_lower_end():
@@ -57,10 +57,39 @@ def test_the_word_goes_by_the_lower_end():
     assert verdict.word == TOO_FEW
 
 
-def test_the_worse_score_decides_and_the_other_is_told():
+def test_ranking_and_probabilities_have_a_word_each():
     (verdict,) = verdicts(task(kept(0.97), kept(0.3, score="Brier score")))
-    assert (verdict.word, verdict.score) == (NOT_FIT, "Brier score")
-    assert "By ROC-AUC it keeps 97% [96%, 98%]." in str(verdict)
+    ranking, probabilities = verdict.aspects
+    assert (ranking.name, ranking.word) == ("ranking", "nearly as good as real rows")
+    assert (probabilities.name, probabilities.word) == ("probabilities", NOT_FIT)
+    assert verdict.word == NOT_FIT
+    told = str(verdict)
+    assert told.startswith(
+        f"Verdict, {MODEL}: ranking nearly as good as real rows; probabilities {NOT_FIT}. "
+    )
+    assert "keeps 97% [96%, 98%]" in told
+    assert "keeps 30% [29%, 31%]" in told
+    assert "calibrate its probabilities on real rows" in told
+    for alike in ((0.97, 0.97), (0.6, 0.3)):
+        (other,) = verdicts(task(kept(alike[0]), kept(alike[1], score="Brier score")))
+        assert "calibrate" not in str(other)
+
+
+def test_the_task_has_for_each_use_the_worst_word_of_its_models():
+    other = "gradient boosting"
+    judged = task(
+        kept(0.96, low=0.955),
+        kept(0.6, score="Brier score"),
+        kept(0.85, model=other),
+        kept(0.97, score="Brier score", model=other),
+    )
+    verdict = task_verdict(judged)
+    assert str(verdict) == (
+        f"Verdict for the task: ranking useful, with a loss, by {other}; probabilities weak (for "
+        f"exploring, not for use), by {MODEL}. Use such a model to rank; calibrate its "
+        "probabilities on real rows before you rely on them."
+    )
+    assert (verdict.word, verdict.model) == ("weak (for exploring, not for use)", MODEL)
 
 
 def test_where_real_rows_add_nothing_there_is_no_verdict():
@@ -80,7 +109,7 @@ def test_what_cannot_be_trained_on_is_not_fit():
 def test_the_task_has_the_worst_word_of_its_models():
     judged = task(kept(0.97), kept(0.7, model="gradient boosting"))
     assert str(task_verdict(judged)) == (
-        "Verdict for the task: weak: for exploring, and not for use, by gradient boosting."
+        "Verdict for the task: ranking weak (for exploring, not for use), by gradient boosting."
     )
     tied = task(kept(0.3), kept(0.1, model="gradient boosting"))
     assert task_verdict(tied).model == "gradient boosting"
@@ -111,7 +140,10 @@ def test_a_wrong_share_of_classes_is_no_good_table_however_well_it_sorts():
     by_score = {one.score: one for one in judged.kept}
     assert by_score["ROC-AUC"].low > 0.95
     (verdict,) = verdicts(judged)
-    assert (verdict.word, verdict.score) == (NOT_FIT, "Brier score")
+    assert {one.score: one.word for one in verdict.aspects} == {
+        "ROC-AUC": "nearly as good as real rows",
+        "Brier score": NOT_FIT,
+    }
     # Without probabilities, decisions are looked at.
     judged = judge(tables, aim, run_trials(tables, aim, [Learner.SVM], 1))
     assert {one.score for one in judged.kept} == {"ROC-AUC", "balanced accuracy"}

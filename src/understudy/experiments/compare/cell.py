@@ -39,6 +39,7 @@ def _ran(plan: Plan, cell: Cell, ground: Ground) -> Outcome:
         schema=ground.schema,
         mechanism=cell.method,
         seed=cell.seed,
+        accept_weak_guarantee=True,  # `Plan.check_strength` asked before; nothing is published
     )
     rows = release.table
     seconds = time.perf_counter() - start

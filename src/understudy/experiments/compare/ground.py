@@ -94,7 +94,15 @@ def _settled(plan: Plan) -> Ground:
     rows = whole if owner is None or owner in described else whole.drop_columns([owner])
     # Whatever the table itself is refused for.
     budget = Budget(max(plan.epsilons), plan.delta, thresholds=plan.delta * DELTA_SHARE)
-    with Ledger.open(rows, schema, budget, roles={plan.target: Role.TARGET}, discover=True):
+    roles = {plan.target: Role.TARGET}
+    with Ledger.open(
+        rows,
+        schema,
+        budget,
+        roles=roles,
+        discover=True,
+        accept_weak_guarantee=True,  # `Plan.check_strength` asked before
+    ):
         pass
     without = [name for name in rows.column_names if name == owner]
     tables = align(rows, rows, schema=schema, without=without, named={plan.target})

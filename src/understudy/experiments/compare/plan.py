@@ -10,6 +10,7 @@ from understudy.curator.models import Learner, learner_named
 from understudy.errors import BadInput, listed
 from understudy.mechanisms.catalog import mechanism_named
 from understudy.privacy.budget import Budget
+from understudy.privacy.promise import check_strength, weak_line, weaknesses
 from understudy.privacy.spelling import digest, spelled
 from understudy.schema import Schema
 from understudy.schema_files import schema_from_toml
@@ -83,6 +84,24 @@ class Plan:
         if self.person == self.target:
             msg = f"Column {self.target!r} cannot be the target and tell persons apart."
             raise BadInput(msg)
+
+    def check_strength(self, *, accepted: bool) -> None:
+        """Refuse releases with a weak guarantee, unless somebody accepts them.
+
+        Raises:
+            PrivacyRefused: One of the epsilons, or delta, makes a weak guarantee.
+        """
+        check_strength(max(self.epsilons), self.delta, self._rows_bound, accepted=accepted)
+
+    @property
+    def warning(self) -> str:
+        """Return the first line about releases with a weak guarantee; empty without any."""
+        weak = weaknesses(max(self.epsilons), self.delta, self._rows_bound)
+        return weak_line(weak) if weak else ""
+
+    @property
+    def _rows_bound(self) -> int | None:
+        return None if self.stated is None else self.stated.rows_bound
 
     @property
     def cells(self) -> list[Cell]:

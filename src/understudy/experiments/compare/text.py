@@ -13,6 +13,8 @@ from understudy.spoken import plain_console
 def show(comparison: Comparison, folder: Path) -> None:
     """Print the table, and where the page is."""
     console = plain_console()
+    if comparison.plan.warning:
+        console.print(comparison.plan.warning, style="bold", soft_wrap=True)
     console.print("Comparison: INTERNAL, it was tested on real rows\n", style="bold")
     table = Table(box=None, pad_edge=False, padding=(0, 1, 0, 0))
     for place, head in enumerate(heads(comparison)):
