@@ -5,6 +5,7 @@ table as the text of a CSV file; `as_pandas` and `as_arrow` type it as owners of
 databases would.
 """
 
+import contextlib
 import csv
 import datetime as dt
 import re
@@ -57,7 +58,7 @@ GRAMMAR = {
     "rating": r"[0-5]\.[05]",
     "visits": r"\d+(\.0)?",
     "age": r"\d+",
-    "balance": r"\d+\.\d{1,2}",
+    "balance": r"\d+(\.\d{1,2})?",
     "smoker": r"[YN]",
 }
 """How the owner writes each column whose values have a form; a whole cell matches."""
@@ -96,24 +97,23 @@ def write_csv(table: pd.DataFrame, path: Path, delimiter: str = ",") -> Path:
 
 
 def as_pandas(table: pd.DataFrame) -> pd.DataFrame:
-    """Type the table as the owner of a data frame would: numbers, moments, and text with forms."""
+    """Type some columns as the owner of a data frame would: numbers, moments, and text."""
     frame = table.mask(table == "")
-    for name in ("rating", "visits", "balance", "price"):
-        frame[name] = frame[name].astype(float)
-    frame["age"] = frame["age"].astype(int)
-    frame["last_seen"] = pd.to_datetime(frame["last_seen"])
+    types = {**dict.fromkeys(("rating", "visits", "balance", "price"), float), "age": int}
+    frame = frame.astype({name: kind for name, kind in types.items() if name in frame})
+    if "last_seen" in frame:
+        frame["last_seen"] = pd.to_datetime(frame["last_seen"])
     return frame
 
 
 def as_arrow(table: pd.DataFrame) -> pa.Table:
-    """Type the table as a database would: as `as_pandas`, with dates of their own type."""
-    frame = as_pandas(table)
-    columns = {name: pa.array(frame[name], from_pandas=True) for name in frame}
-    for name, found in columns.items():
-        if pa.types.is_large_string(found.type):
-            columns[name] = found.cast(pa.string())
-    columns["last_seen"] = columns["last_seen"].cast(pa.timestamp("us"))
-    columns["start"] = columns["start"].cast(pa.date32())
+    """Type some columns as a database would: as `as_pandas`, with dates of their own type."""
+    kinds = {"last_seen": pa.timestamp("us"), "start": pa.date32()}
+    columns = {}
+    for name, cells in as_pandas(table).items():
+        found = pa.array(cells, from_pandas=True)
+        text = pa.types.is_large_string(found.type)
+        columns[name] = found.cast(kinds.get(name, pa.string() if text else found.type))
     return pa.table(columns)
 
 
@@ -135,9 +135,15 @@ def moment_of(name: str, cell: str) -> dt.datetime:
     return dt.datetime(int(year), MONTHS.index(month) + 1, int(day))  # noqa: DTZ001 - as above
 
 
-def is_written(name: str, cell: str) -> bool:
-    """Return whether the owner could have written the cell."""
-    return re.fullmatch(GRAMMAR[name], cell) is not None
+def is_written(name: str, cell: str, grammar: str | None = None) -> bool:
+    """Return whether the owner could have written the cell; a date has to be one."""
+    if re.fullmatch(grammar or GRAMMAR[name], cell) is None:
+        return False
+    if name in DATES:
+        with contextlib.suppress(ValueError):
+            return bool(moment_of(name, cell))
+        return False
+    return True
 
 
 def _personal(rows: int, rng: np.random.Generator) -> dict[str, np.ndarray]:

@@ -1,0 +1,26 @@
+"""One release of the messy table for each engine that holds it, at ε = 1 with nothing declared."""
+
+import pytest
+
+import understudy as us
+from helpers.messy import TARGET, messy_table
+from helpers.messy_releases import COLUMNS, METHODS, Released, held_by, saved
+
+
+@pytest.fixture(scope="session")
+def messy():
+    """The table as the text of a CSV file; tests do not change it."""
+    return messy_table()
+
+
+@pytest.fixture(scope="module")
+def released(request, messy, tmp_path_factory):
+    """The release of the messy table, by the engine that holds it."""
+    engine = request.param
+    named = engine in {"sqlite", "postgres"}
+    backend = request.getfixturevalue(f"{engine}_engine") if named else None
+    folder = tmp_path_factory.mktemp(engine)
+    real = messy[list(COLUMNS[engine])]
+    source = held_by(engine, backend, real, folder)
+    release = us.synthesize(source, target=TARGET, epsilon=1.0, mechanism=METHODS[engine])
+    return Released(engine, release, *saved(release, folder / "release"), real)
