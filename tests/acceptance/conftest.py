@@ -4,7 +4,7 @@ import pytest
 
 import understudy as us
 from helpers.messy import TARGET, messy_table
-from helpers.messy_releases import COLUMNS, METHODS, Released, held_by, saved
+from helpers.messy_releases import COLUMNS, METHODS, WHOLE, Released, held_by, saved
 
 
 @pytest.fixture(scope="session")
@@ -17,10 +17,11 @@ def messy():
 def released(request, messy, tmp_path_factory):
     """The release of the messy table, by the engine that holds it."""
     engine = request.param
-    named = engine in {"sqlite", "postgres"}
-    backend = request.getfixturevalue(f"{engine}_engine") if named else None
+    held = engine not in WHOLE
+    backend = request.getfixturevalue(f"{engine}_engine") if held else None
     folder = tmp_path_factory.mktemp(engine)
     real = messy[list(COLUMNS[engine])]
     source = held_by(engine, backend, real, folder)
-    release = us.synthesize(source, target=TARGET, epsilon=1.0, mechanism=METHODS[engine])
+    method = METHODS.get(engine, "independent")
+    release = us.synthesize(source, target=TARGET, epsilon=1.0, mechanism=method)
     return Released(engine, release, *saved(release, folder / "release"), real)

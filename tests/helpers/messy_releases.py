@@ -16,17 +16,19 @@ NARROW = ("signup", "amount", "country", "zip", TARGET)
 COLUMNS = {
     "csv": tuple(messy_table(10)),
     "pandas": tuple(messy_table(10)),
+    "duckdb": NARROW,
     "sqlite": NARROW,
     "postgres": ("email", *NARROW, CONSTANT),
 }
-"""By engine, the columns of its table."""
-METHODS = {"csv": "auto", "pandas": "auto", "sqlite": "independent", "postgres": "auto"}
-"""By engine, the method: SQLite matches patterns in Python, and pairs would take minutes."""
-PAIRED = ("csv", "pandas", "postgres")
+"""By engine, the columns of its table; the last three are databases."""
+METHODS = {"csv": "auto", "pandas": "auto", "postgres": "auto"}
+"""By engine, the method; elsewhere columns alone, for each pair takes a database seconds."""
+PAIRED = tuple(METHODS)
 """The engines of releases that measure pairs."""
 WHOLE = ("csv", "pandas")
 """The engines that hold all columns."""
-_MARKS = {"postgres": [pytest.mark.slow]}
+_MARKS = dict.fromkeys(("sqlite", "postgres"), [pytest.mark.slow])
+"""SQLite matches patterns in Python, and pairs take minutes."""
 
 
 @dataclass(frozen=True)
