@@ -13,15 +13,23 @@ def messy():
     return messy_table()
 
 
-@pytest.fixture(scope="module")
-def released(request, messy, tmp_path_factory):
-    """The release of the messy table, by the engine that holds it."""
+@pytest.fixture(scope="session")
+def releases():
+    """By engine, the release of the messy table, once it has been made."""
+    return {}
+
+
+@pytest.fixture
+def released(request, messy, releases, tmp_path_factory):
+    """The release of the messy table, by the engine that holds it; made by the first who asks."""
     engine = request.param
-    held = engine not in WHOLE
-    backend = request.getfixturevalue(f"{engine}_engine") if held else None
-    folder = tmp_path_factory.mktemp(engine)
-    real = messy[list(COLUMNS[engine])]
-    source = held_by(engine, backend, real, folder)
-    method = METHODS.get(engine, "independent")
-    release = us.synthesize(source, target=TARGET, epsilon=1.0, mechanism=method)
-    return Released(engine, release, *saved(release, folder / "release"), real)
+    if engine not in releases:
+        held = engine not in WHOLE
+        backend = request.getfixturevalue(f"{engine}_engine") if held else None
+        folder = tmp_path_factory.mktemp(engine)
+        real = messy[list(COLUMNS[engine])]
+        source = held_by(engine, backend, real, folder)
+        method = METHODS.get(engine, "independent")
+        release = us.synthesize(source, target=TARGET, epsilon=1.0, mechanism=method)
+        releases[engine] = Released(engine, release, *saved(release, folder / "release"), real)
+    return releases[engine]

@@ -50,7 +50,7 @@ def six_countries(messy, tmp_path_factory):
 def test_undeclared_countries_are_no_declared_ones(messy, six_countries):
     real, found = Counter(messy["country"]), Counter(six_countries[1]["country"])
     assert {*found} == {*FREQUENT_COUNTRIES}
-    # With three columns the noise is below 40 rows; recoded, the rare 1,340 would be in one.
+    # With three columns the noise is below 40 rows; recoded, the rare 1,191 would be in one.
     for label in FREQUENT_COUNTRIES:
         assert found[label] == pytest.approx(real[label], abs=400), label
 

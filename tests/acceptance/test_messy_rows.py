@@ -17,11 +17,9 @@ from helpers.messy import (
     CLASSES,
     CONSTANT,
     DATES,
-    FREQUENT_COUNTRIES,
     GRAMMAR,
     LISTED,
     PERSONAL,
-    RARE_COUNTRIES,
     ROWS,
     TARGET,
     is_written,
@@ -81,6 +79,7 @@ def test_released_categories_are_real_ones(released, name):
 @with_columns(["country", "job", "origin", "icd", "zip"])
 def test_values_that_are_not_listed_have_a_code_of_their_own(released, name):
     column = released.release.schema[name]
+    assert column.kind.listed
     listed = {str(label) for label in column.categories}
     # More real values than can be listed: what is rare, and what is missing.
     assert {*released.real[name]} - listed
@@ -89,7 +88,7 @@ def test_values_that_are_not_listed_have_a_code_of_their_own(released, name):
 
 @with_columns(["country", "job", "origin"])
 def test_frequent_categories_have_their_own_rows_and_no_others(released, name):
-    # Recoded, the 1,340 rows of rare countries would be 8 deviations in the country they go to.
+    # Recoded, the 1,191 rows of rare countries would be 15 deviations in the country they go to.
     column = released.release.schema[name]
     real, found = (Counter(table[name]) for table in (released.real, released.cells))
     listed = [label for label in column.categories if real[label] > 500]
@@ -101,11 +100,14 @@ def test_frequent_categories_have_their_own_rows_and_no_others(released, name):
 
 @with_engines()
 def test_rare_countries_stay_apart(released):
-    real, found = (Counter(table["country"]) for table in (released.real, released.cells))
-    rare = sum(real[label] for label in RARE_COUNTRIES)
-    apart = sum(count for label, count in found.items() if label not in FREQUENT_COUNTRIES)
-    cells = 1 + len(FREQUENT_COUNTRIES)
-    assert abs(apart - rare) < SURE * spread(released, "country", rare) * math.sqrt(cells)
+    # Spread over the listed ones, 1,191 rows would be 7 deviations; false alarms are below 1e-5.
+    listed = {*released.release.schema["country"].categories}
+    rare, apart = (
+        sum(count for label, count in Counter(table["country"]).items() if label not in listed)
+        for table in (released.real, released.cells)
+    )
+    assert rare > 1_000
+    assert abs(apart - rare) < 4.5 * spread(released, "country", rare) * math.sqrt(len(listed))
 
 
 # Columns with one code cost nothing.
@@ -162,12 +164,11 @@ def test_cells_are_written_as_the_owner_writes_them(released, name):
 
 @with_columns(["icd", "zip"])
 def test_codes_stay_codes(released, name):
-    # The three most frequent codes are held by 4 % of rows or more; one begins with a zero.
+    # The most frequent code has 1,250 rows or more, and that of `zip` begins with a zero.
     found = Counter(values(released.cells[name]))
     assert sorted({*found} - {*released.real[name]})[:3] == []
-    frequent = Counter(released.real[name]).most_common(2)
-    for code, count in frequent:
-        assert abs(found[code] - count) < SURE * spread(released, name, count), code
+    ((code, count),) = Counter(released.real[name]).most_common(1)
+    assert abs(found[code] - count) < SURE * spread(released, name, count)
 
 
 @with_engines(WHOLE)
@@ -189,6 +190,7 @@ def test_ratings_go_up_to_five_by_halves(released):
 
 @with_columns(NUMBERS)
 def test_numbers_are_of_the_same_size(released, name):
+    assert values(released.cells[name])
     real, found = (numbers(name, table[name]) for table in (released.real, released.cells))
     for quantile in (0.25, 0.5, 0.75):
         near = np.quantile(real, [max(quantile - 0.15, 0), min(quantile + 0.15, 1)])
@@ -198,6 +200,7 @@ def test_numbers_are_of_the_same_size(released, name):
 @with_columns(NUMBERS)
 def test_tails_are_not_cut_off(released, name):
     # Half a percent may lie beyond each bound, and as many rows as noise can hide.
+    assert values(released.cells[name])
     real, found = (numbers(name, table[name]) for table in (released.real, released.cells))
     hidden = MOST_LOST + 4 * released.noise[name] / ROWS
     assert np.mean(real < found.min()) <= hidden
@@ -206,16 +209,18 @@ def test_tails_are_not_cut_off(released, name):
 
 @with_columns(NUMBERS)
 def test_nothing_is_invented_beyond_the_ends(released, name):
+    assert values(released.cells[name])
     real, found = (numbers(name, table[name]) for table in (released.real, released.cells))
     assert found.max() <= 2 * real.max()
-    assert found.min() >= min(real.min() / 2, real.min())
+    assert found.min() >= min(real.min(), 0)
 
 
 @with_engines(WHOLE)
 def test_ages_reach_from_young_to_old(released):
     found = numbers("age", released.cells["age"])
-    assert 18 <= found.min() <= 25
-    assert 85 <= found.max() <= 95
+    # From 18 to 95, and a bin of five years more at most; 10 % of rows are above 85.
+    assert 13 <= found.min() <= 25
+    assert 85 <= found.max() <= 100
 
 
 @with_engines(WHOLE)
@@ -229,9 +234,10 @@ def test_balances_have_their_tail(released):
 
 @with_columns(DATES)
 def test_no_date_lies_a_year_beyond_the_real_ones(released, name):
+    assert values(released.cells[name])
     real, found = (moments(name, table[name]) for table in (released.real, released.cells))
     year = np.timedelta64(366, "D")
-    assert real.min() - year <= found.min()
+    assert real.min() - 2 * year <= found.min()  # the first years have few rows
     assert found.max() <= real.max() + year
     middle = np.median(found.astype(int)) - np.median(real.astype(int))
     assert abs(middle) < year.astype("timedelta64[s]").astype(int)

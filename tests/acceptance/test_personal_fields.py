@@ -40,9 +40,10 @@ def searched(path, table, folder, **options):
 
 def test_the_search_finds_each_value_in_each_file(tmp_path):
     table = messy_table(200)
+    # Digits of a longer number are no identifier.
+    (tmp_path / "model.json").write_text(f'{{"a": 0.{table["customer_id"][0]}}}')
+    assert leaked(table, tmp_path) == {}
     for name in PERSONAL:
-        (tmp_path / "model.json").write_text(f'{{"a": 0.{table["customer_id"][0]}}}')
-        assert leaked(table, tmp_path) == {}
         cells = "".join(f"<td>{cell}</td>" for cell in table[name])
         (tmp_path / "report.html").write_text(cells)
         assert {found: len(values) for found, values in leaked(table, tmp_path).items()} == {

@@ -27,7 +27,7 @@ PAIRED = tuple(METHODS)
 """The engines of releases that measure pairs."""
 WHOLE = ("csv", "pandas")
 """The engines that hold all columns."""
-_MARKS = dict.fromkeys(("sqlite", "postgres"), [pytest.mark.slow])
+_MARKS = {engine: [pytest.mark.slow] for engine in ("sqlite", "postgres")}
 """SQLite matches patterns in Python, and pairs take minutes."""
 
 
