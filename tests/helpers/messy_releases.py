@@ -1,0 +1,88 @@
+"""Releases of the messy table: on which engines, with which columns, and what their files hold."""
+
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import pandas as pd
+import pytest
+
+from helpers.messy import CONSTANT, TARGET, as_arrow, as_pandas, messy_table, write_csv
+from helpers.tables import load
+from understudy.release import Release
+
+NARROW = ("signup", "amount", "country", "zip", TARGET)
+"""Columns of a table in a database, where each question reads all columns anew."""
+COLUMNS = {
+    "csv": tuple(messy_table(10)),
+    "pandas": tuple(messy_table(10)),
+    "duckdb": NARROW,
+    "sqlite": NARROW,
+    "postgres": ("email", *NARROW, CONSTANT),
+}
+"""By engine, the columns of its table; the last three are databases."""
+METHODS = {"csv": "auto", "pandas": "auto", "postgres": "auto"}
+"""By engine, the method; elsewhere columns alone, for each pair takes a database seconds."""
+PAIRED = tuple(METHODS)
+"""The engines of releases that measure pairs."""
+WHOLE = ("csv", "pandas")
+"""The engines that hold all columns."""
+_MARKS = {engine: [pytest.mark.slow] for engine in ("sqlite", "postgres")}
+"""SQLite matches patterns in Python, and pairs take minutes."""
+
+
+@dataclass(frozen=True)
+class Released:
+    """A release, its folder, and the cells of its CSV file as text."""
+
+    engine: str
+    release: Release
+    folder: Path
+    cells: pd.DataFrame = field(repr=False)
+    real: pd.DataFrame = field(repr=False)
+    """The cells that the owner wrote."""
+
+    @property
+    def noise(self) -> dict[str, float]:
+        """By column, the least scale at which its values were counted alone."""
+        scales: dict[str, float] = {}
+        for entry in self.release.certificate.entries:
+            request = entry.request
+            alone = [clique[0] for clique in request.get("cliques", ()) if len(clique) == 1]
+            counted = request.get("columns", ()) if request["door"] == "values" else ()
+            for name in (*alone, *counted):
+                scales[name] = min(scales.get(name, float("inf")), entry.event.scale)
+        return scales
+
+
+def with_engines(engines: Iterable[str] = COLUMNS):
+    """Run a test on the releases of these engines."""
+    cases = [pytest.param(engine, marks=_MARKS.get(engine, ())) for engine in engines]
+    return pytest.mark.parametrize("released", cases, indirect=True)
+
+
+def with_columns(names: Iterable[str]):
+    """Run a test for each column that an engine's table has."""
+    names = tuple(names)
+    cases = [
+        pytest.param(engine, name, marks=_MARKS.get(engine, ()))
+        for engine, columns in COLUMNS.items()
+        for name in names
+        if name in columns
+    ]
+    return pytest.mark.parametrize(("released", "name"), cases, indirect=["released"])
+
+
+def held_by(engine: str, backend: object, table: pd.DataFrame, folder: Path) -> object:
+    """The table as an engine holds it: a path, a data frame, or a table of a database."""
+    if engine == "csv":
+        return write_csv(table, folder / "messy.csv")
+    if engine == "pandas":
+        return as_pandas(table)
+    return load(backend, as_arrow(table), "messy")
+
+
+def saved(release: Release, folder: Path) -> tuple[Path, pd.DataFrame]:
+    """Save a release; return its folder, and the cells of its CSV file as text."""
+    release.save(folder)
+    return folder, pd.read_csv(folder / "synthetic.csv", dtype=str, keep_default_na=False)
