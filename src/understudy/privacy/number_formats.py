@@ -163,10 +163,10 @@ def _plain(shapes: Counts, scale: float, *, text: bool) -> _Plain:
     for place, row in enumerate(rows):
         if text or place not in {WHOLE_ZERO, HALF_ZERO, ONE_ZERO, MORE_ZERO}:
             certain[place] = certain_cells(row, scale, STANDS_OUT if place == WHOLE else RARELY)
-    found = certain.any(axis=1)
+    found = np.asarray(certain.any(axis=1))
     rows = np.where(found[:, None], rows, 0.0)
     # Where one precision has values, the others of the same magnitude are summed as well.
-    anywhere = certain.any(axis=0)
+    anywhere = np.asarray(certain.any(axis=0))
     masses = np.maximum(rows[:, anywhere].sum(axis=1), 0.0)
     return _Plain(rows, certain, masses)
 
