@@ -13,7 +13,10 @@ NUMBER = re.compile(
     r"[+-]?(([0-9]+(\.[0-9]*)?|\.[0-9]+)([eE][+-]?[0-9][0-9]?)?"
     r"|([0-9]{1,8}(\.[0-9]{0,17})?|\.[0-9]{1,17})[eE][+-]?[0-2][0-9][0-9])"
 )
-CLOCK = r"([T ])([0-9]{1,2}):([0-9]{2})(?::([0-9]{2})(?:\.[0-9]*)?)?( ?[APap][Mm])?( ?(?:[Zz]|[+-][0-9]{2}:?[0-9]{2}))?"
+CLOCK = (
+    r"([T ])([0-9]{1,2}):([0-9]{2})(?::([0-9]{2})(?:\.[0-9]*)?)?"
+    r"( ?[APap][Mm])?( ?(?:[Zz]|[+-][0-9]{2}:?[0-9]{2}))?"
+)
 DATE = re.compile(rf"([0-9]{{1,4}})([-/.])([0-9]{{1,2}})([-/.])([0-9]{{1,4}})(?:{CLOCK})?")
 DAY_NAMED = re.compile(rf"([0-9]{{1,2}})([ -])([A-Za-z]{{3,9}})([ -])([0-9]{{4}})(?:{CLOCK})?")
 MONTH_NAMED = re.compile(rf"([A-Za-z]{{3,9}})( )([0-9]{{1,2}})(, )([0-9]{{4}})(?:{CLOCK})?")
@@ -21,19 +24,24 @@ MONTH_NAMED = re.compile(rf"([A-Za-z]{{3,9}})( )([0-9]{{1,2}})(, )([0-9]{{4}})(?
 
 def precision(number, text=None):
     """The row of a plain number among precisions, from its shortest digits."""
+    decimals = max(-Decimal(repr(float(number))).as_tuple().exponent, 0)
+
+    def counted(steps):
+        # A double cannot count more steps than this.
+        return decimals < 9 and abs(number) * steps <= 2**52
+
+    by_decimals = {2: grid.TWO, 3: grid.THREE, 4: grid.FOUR, 5: grid.SIX, 6: grid.SIX}
     if float(number).is_integer():
         row = grid.WHOLE
-    elif (number * 2).is_integer():
+    elif counted(2) and (number * 2).is_integer():
         row = grid.HALF
+    elif counted(10) and decimals == 1:
+        row = grid.ONE
+    elif counted(4) and (number * 4).is_integer():
+        row = grid.QUARTER
     else:
-        decimals = -Decimal(repr(float(number))).as_tuple().exponent
-        if decimals == 1:
-            row = grid.ONE
-        elif (number * 4).is_integer():
-            row = grid.QUARTER
-        else:
-            rows = {2: grid.TWO, 3: grid.THREE, 4: grid.FOUR, 5: grid.SIX, 6: grid.SIX}
-            row = rows.get(decimals, grid.MANY)
+        row = by_decimals.get(decimals) if counted(10.0 ** min(decimals, 9)) else None
+        row = grid.MANY if row is None else row
     if text is not None and "e" not in text.lower() and "." in text and text.endswith("0"):
         zero = {grid.WHOLE: grid.WHOLE_ZERO, grid.HALF: grid.HALF_ZERO, grid.ONE: grid.ONE_ZERO}
         row = zero.get(row, grid.MORE_ZERO)
@@ -77,10 +85,11 @@ def date(text):
         return _numbered(found.groups())
     if found := DAY_NAMED.fullmatch(text):
         day, one, name, two, year, *parts = found.groups()
-        return -1 if one != two else _named(name, day, year, "%d{}%b{}%Y", one, parts)
+        form = f"%d{one}%b{two}%Y"
+        return -1 if one != two else _named((name, day, year), form, parts)
     if found := MONTH_NAMED.fullmatch(text):
         name, _, day, _, year, *parts = found.groups()
-        return _named(name, day, year, "%b %d, %Y", "", parts)
+        return _named((name, day, year), "%b %d, %Y", parts)
     return None
 
 
@@ -112,16 +121,16 @@ def _numbered(groups):
     return -1
 
 
-def _named(name, day, year, form, mark, parts):
+def _named(words, form, parts):
+    name, day, year = words
     clock = clock_of(parts)
     short = [month[:3] for month in MONTHS]
     name = name.lower()
     month = (short if name in short else MONTHS).index(name) + 1 if name in short + MONTHS else 0
     if clock is None or parts[0] == "T" or parts[4] or parts[5] or not exists(year, month, day):
         return -1
-    form = form.format(mark, mark)
     if name not in short:
-        if mark == "-":
+        if "-" in form:
             return -1
         form = form.replace("%b", "%B")
     return dated(form, clock, year)
@@ -220,11 +229,13 @@ def is_phone(text):
     if re.fullmatch(r"\([0-9]{2,5}\) ?[0-9][0-9 -]{3,11}[0-9]", text):
         return True
     area = r"\([0-9]{1,5}\)[ ./-]{0,3}"
-    groups = rf"({area}|[0-9]{{1,5}}[ ./-]{{1,3}})({area}|[0-9]{{2,9}}[ ./-]{{1,3}}){{1,5}}[0-9]{{2,9}}"
+    groups = (
+        rf"({area}|[0-9]{{1,5}}[ ./-]{{1,3}})({area}|[0-9]{{2,9}}[ ./-]{{1,3}}){{1,5}}[0-9]{{2,9}}"
+    )
     return re.fullmatch(groups, text) is not None
 
 
-def shape(text):  # noqa: PLR0911 - one case after the other
+def shape(text):  # noqa: C901, PLR0912 - one case after the other
     """The cell of any text."""
     text = "" if text is None else text.strip(BLANKS)
     if not text:
@@ -233,6 +244,8 @@ def shape(text):  # noqa: PLR0911 - one case after the other
         return grid.LONG
     if re.fullmatch("0[0-9]+", text):
         return grid.ZEROS
+    if re.fullmatch(r"\+[1-9][0-9]{6,14}", text):
+        return grid.PHONE
     if len(text) <= 64 and NUMBER.fullmatch(text):
         return plain(float(text), text)
     if re.fullmatch(r"[^@\s,;<>]+@[^@\s,;<>]+\.[^@\s.,;<>]+", text, re.ASCII):

@@ -43,7 +43,7 @@ _PHONE = (
 _ADDRESS = r"^[0-9]{1,3}\.[0-9]{1,3}\.[0-9]{1,3}\.[0-9]{1,3}$"
 """Of a machine on a network, which has as many digits as a telephone number."""
 _DATED = r"^(?:[0-9]{1,4}[-/. ][0-9A-Za-z]+[-/. ][0-9]|[A-Za-z]{3,9} [0-9]{1,2}, )"
-_CALLED = r"^[+(]?[0-9]"
+_CALLED = r"^[+(]{0,2}[0-9]"
 """How dates and telephone numbers begin: few other texts need the longer expressions."""
 _FEWEST_DIGITS, _MOST_DIGITS = 7, 15
 
@@ -64,12 +64,12 @@ def text_shapes(text: pa.Array) -> _Codes:
         return codes
     text = text.take(pa.array(tried))
     number = ArrowOps().number(text, Storage.TEXT)
-    zeros = matches(text, r"^0[0-9]+$")
-    plain = ~np.isnan(number) & ~zeros
-    found = np.where(zeros, ZEROS, WORDS)
+    zeros, phones = matches(text, r"^0[0-9]+$"), matches(text, r"^\+[1-9][0-9]{6,14}$")
+    plain = ~np.isnan(number) & ~zeros & ~phones
+    found = np.where(zeros, ZEROS, PHONE)
     if plain.any():
         found[plain] = plain_cells(number[plain], _ends_in_zero(text)[plain])
-    others = np.flatnonzero(~plain & ~zeros)
+    others = np.flatnonzero(~plain & ~zeros & ~phones)
     if others.size:
         found[others] = _other_shapes(text.take(pa.array(others)), length[tried][others])
     codes[tried] = found
