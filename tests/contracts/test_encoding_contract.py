@@ -17,7 +17,8 @@ from understudy.encode import Encoding, ibis_ops
 from understudy.encode.arrow_ops import plain_array
 from understudy.encode.ibis_ops import IbisOps, code_batch, coded_table
 from understudy.encode.ops import Storage
-from understudy.encode.shapes import DECADES, MAGNITUDES, ShapeCells
+from understudy.encode.shape_grid import DECADES, MAGNITUDES
+from understudy.encode.shapes import ShapeCells
 from understudy.privacy.pushdown import execute
 from understudy.privacy.source import open_rows
 from understudy.privacy.table import PrivateTable

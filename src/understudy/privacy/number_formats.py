@@ -97,6 +97,7 @@ _UNPADDED = 0.05
 """A share of values that lack a zero at the end, up to which all are said to be padded."""
 _THOUSAND = 10
 """A factor of a thousand, in powers of two, about."""
+_WITH_ZERO = (WHOLE_ZERO, HALF_ZERO, ONE_ZERO, MORE_ZERO)
 _EVIDENCE_OF_ZERO = {HALF_ZERO: 2, ONE_ZERO: 2, MORE_ZERO: 3}
 """By precision, how many decimals a zero at the end shows to be written."""
 
@@ -161,7 +162,7 @@ def _plain(shapes: Counts, scale: float, *, text: bool) -> _Plain:
     rows = np.where(POSSIBLE, PLAIN.of(shapes), 0.0)
     certain: Cells = np.zeros(POSSIBLE.shape, bool)
     for place, row in enumerate(rows):
-        if text or place not in {WHOLE_ZERO, HALF_ZERO, ONE_ZERO, MORE_ZERO}:
+        if text or place not in _WITH_ZERO:
             certain[place] = certain_cells(row, scale, STANDS_OUT if place == WHOLE else RARELY)
     found = np.asarray(certain.any(axis=1))
     rows = np.where(found[:, None], rows, 0.0)
@@ -294,8 +295,7 @@ def _decimals(row: int) -> int:
 def _zeros(masses: Counts, decimals: int) -> tuple[float, float]:
     """Return how many values have a zero at the end, and how many lack one."""
     short = [row for row in (WHOLE, HALF, ONE, QUARTER, TWO, THREE) if _decimals(row) < decimals]
-    padded = [WHOLE_ZERO, HALF_ZERO, ONE_ZERO, MORE_ZERO]
-    return float(masses[padded].sum()), float(masses[short].sum())
+    return float(masses[list(_WITH_ZERO)].sum()), float(masses[short].sum())
 
 
 def _written_precision(
@@ -318,9 +318,11 @@ def _written_precision(
             counts[_FORM_DECIMALS[form]] += mass
     counts[0] += float(plain.masses[WHOLE])
     if best.decimal == ".":
-        for row in range(WHOLE_ZERO, MANY + 1):
-            places = _EVIDENCE_OF_ZERO.get(row, max(_decimals(row), 1)) if row != MANY else 3
-            counts[min(places, _MOST_COUNTED)] += float(plain.masses[row])
+        for row in range(HALF, MANY + 1):
+            if row not in _WITH_ZERO:
+                places = DECIMALS[row] or _MOST_COUNTED
+                counts[min(places, _MOST_COUNTED)] += float(plain.masses[row])
+        grouped += float(plain.masses[list(_WITH_ZERO)].sum())
     total = float(counts.sum()) + grouped
     known = np.flatnonzero(counts[1:] >= FEW * total) + 1 if total else np.array([])
     known = known[counts[known] > 0]
