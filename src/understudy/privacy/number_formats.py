@@ -302,35 +302,44 @@ def _written_precision(
     best: _Format, plain: _Plain, written: Counts, affixed: Counts
 ) -> tuple[int | None, dict[str, Any]]:
     """Return the decimals of numbers with marks, None if there are too many, and their facts."""
-    counts = np.zeros(_MOST_COUNTED + 1)
-    grouped = 0.0
+    counts, others = _written_decimals(best, plain, written, affixed)
+    total = float(counts.sum()) + others
+    known = [
+        places
+        for places in range(1, len(counts))
+        if counts[places] > 0 and counts[places] >= FEW * total
+    ]
+    if not known and others <= FEW * total:
+        return 0, {}
+    decimals = known[-1] if known else _USUAL_DECIMALS
+    if decimals == _MOST_COUNTED:
+        return None, {}
+    padded = bool(counts[decimals] + others >= (1 - _UNPADDED) * total)
+    return decimals, {"decimals": decimals, "padded": padded}
+
+
+def _written_decimals(
+    best: _Format, plain: _Plain, written: Counts, affixed: Counts
+) -> tuple[Counts, float]:
+    """Return how many values are written with 0, 1, 2, and 3 or more decimals, or with others."""
+    counts, others = np.zeros(_MOST_COUNTED + 1), 0.0
+    places_of = dict(_FORM_DECIMALS)
+    places_of[AMBIGUOUS] = _MOST_COUNTED if best.decimal == "," else 0
+    if best.thousands == ".":
+        places_of[PLAIN_MORE] = 0
     for form in best.forms:
         mass = float(written[form].sum())
         if best.affix is not None:
             mass += float(affixed[best.affix, form].sum())
         if form in _GROUPED:
-            grouped += mass
-        elif form == AMBIGUOUS:
-            counts[3 if best.decimal == "," else 0] += mass
-        elif form == PLAIN_MORE and best.thousands == ".":
-            counts[0] += mass
+            others += mass
         else:
-            counts[_FORM_DECIMALS[form]] += mass
+            counts[places_of[form]] += mass
     counts[0] += float(plain.masses[WHOLE])
     if best.decimal == ".":
         for row in range(HALF, MANY + 1):
             if row not in _WITH_ZERO:
                 places = DECIMALS[row] or _MOST_COUNTED
                 counts[min(places, _MOST_COUNTED)] += float(plain.masses[row])
-        grouped += float(plain.masses[list(_WITH_ZERO)].sum())
-    total = float(counts.sum()) + grouped
-    known = np.flatnonzero(counts[1:] >= FEW * total) + 1 if total else np.array([])
-    known = known[counts[known] > 0]
-    if not known.size and grouped <= FEW * total:
-        return 0, {}
-    decimals = int(known[-1]) if known.size else _USUAL_DECIMALS
-    counts[decimals] += grouped
-    if decimals == _MOST_COUNTED:
-        return None, {}
-    padded = bool(counts[decimals] >= (1 - _UNPADDED) * total)
-    return decimals, {"decimals": decimals, "padded": padded}
+        others += float(plain.masses[list(_WITH_ZERO)].sum())
+    return counts, others
