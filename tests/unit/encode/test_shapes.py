@@ -188,6 +188,15 @@ def test_the_cell_of_a_text_depends_on_no_other(cells, data):
     assert [shapes([cell], pa.string())[0] for cell in cells] == found
 
 
+def test_what_fits_two_formats_stays_so_whatever_stands_beside_it():
+    # A reader that guesses a format from all cells would let one record change another's cell.
+    cells = ["1/2/2024", "1,234", "1 234", "1/2/2024 1:30 PM"]
+    alone = shapes(cells, pa.string())
+    assert alone == [shape(cell) for cell in cells]
+    for beside in ("12/31/2024", "31/12/2024", "1,5", "1,234.5", "1 234,5", "12/31/2024 1:30 PM"):
+        assert shapes([*cells, beside], pa.string())[: len(cells)] == alone
+
+
 def test_hostile_text_takes_no_longer_than_its_length():
     # Expressions that backtrack would take longer than the universe has existed.
     hostile = ["1" * 190 + "x", "(" * 190, "1 " * 95, "a@" * 90, "1,234" * 38, "9/" * 90]
