@@ -17,7 +17,8 @@ from understudy.encode import Encoding, ibis_ops
 from understudy.encode.arrow_ops import plain_array
 from understudy.encode.ibis_ops import IbisOps, code_batch, coded_table
 from understudy.encode.ops import Storage
-from understudy.encode.shapes import DECADES, MAGNITUDES, ShapeCells
+from understudy.encode.shape_grid import DECADES, MAGNITUDES
+from understudy.encode.shapes import ShapeCells, coded_here
 from understudy.privacy.pushdown import execute
 from understudy.privacy.source import open_rows
 from understudy.privacy.table import PrivateTable
@@ -40,10 +41,12 @@ def _near_cuts(storage: Storage) -> st.SearchStrategy:
     ).map(float)
     firsts = st.sampled_from([dt.datetime(year, 1, 1) for year in DECADES])  # noqa: DTZ001
     moments = st.builds(lambda first, step: first + dt.timedelta(seconds=step), firsts, steps)
-    ways = st.sampled_from(["%Y-%m-%d", "%Y-%m-%d %H:%M", "%Y-%m-%dT%H:%M:%SZ", "%d.%m.%Y"])
+    ways = st.sampled_from(
+        ["%Y-%m-%d", "%Y-%m-%d %H:%M", "%Y-%m-%dT%H:%M:%SZ", "%d.%m.%Y", "%b %d, %Y"]
+    )
     written = st.builds(dt.datetime.strftime, moments, ways)
     return {
-        Storage.TEXT: written | numbers.map(repr),
+        Storage.TEXT: written | numbers.map(repr) | numbers.map("${:,.2f}".format),
         Storage.INTEGER: numbers.map(int),
         Storage.FLOAT: numbers,
         Storage.BOOLEAN: st.booleans(),
@@ -64,8 +67,15 @@ def undescribed_columns(draw, kind: Kind):
 
 
 def codes_by_engine(table, encoding: Encoding, columns: dict[str, str], ops: IbisOps) -> np.ndarray:
-    coded = coded_table(table, encoding, columns, ops, also={"row": table[columns["row"]]})
-    return execute(coded.order_by("row"))["code0"].to_numpy()
+    # Text whose shape is asked for comes as the engine holds it, and is coded here.
+    storage = ops.storage("x", table[columns["x"]].type())
+    here = ["x"] if coded_here(encoding.schema["x"], storage) else []
+    row = {"row": table[columns["row"]]}
+    coded = coded_table(table, encoding, columns, ops, as_stored=here, also=row)
+    found = execute(coded.order_by("row"))
+    if here:
+        return encoding.column_codes("x", found["code0"].combine_chunks())
+    return found["code0"].to_numpy()
 
 
 def numbered(values: pa.Array) -> pa.Table:

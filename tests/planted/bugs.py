@@ -21,6 +21,7 @@ import pyarrow as pa
 import pytest
 
 from understudy.column import Kind
+from understudy.encode import shape_grid, shapes
 from understudy.encode.arrow_ops import plain_array
 from understudy.encode.ibis_ops import coded_table
 from understudy.errors import BudgetSpent
@@ -31,8 +32,11 @@ from understudy.privacy import (
     best_of,
     budget,
     csv_records,
+    discover,
     facts,
+    kinds,
     ledger_file,
+    number_formats,
     people,
     prices,
     train,
@@ -369,6 +373,41 @@ def heavier_rows(patch):
 
 
 # --- of our own making ---
+
+
+def kinds_from_exact_counts(patch):
+    """The kind and format of a column are decided by what its rows hold, without noise."""
+    looks = discover._looks
+
+    def exact(ledger, answer, **how):
+        (counts,) = ledger._core.table.count([answer.clique])
+        return looks(ledger, replace(answer, values=counts.astype(float)), **how)
+
+    patch.setattr(discover, "_looks", exact)
+
+
+def noise_taken_for_values(patch):
+    """Whatever is above zero decides how a column is written."""
+    patch.setattr(kinds, "clear", lambda counts, *_: np.maximum(counts, 0.0))
+    patch.setattr(number_formats, "certain_cells", lambda counts, *_: counts > 0)
+
+
+def format_of_all_cells(patch):
+    """A date that fits two formats gets the cell of the one that other cells fit."""
+    whole = shapes.text_shapes
+
+    def guessed(text):
+        codes = whole(text)
+        clear, both = (
+            shape_grid.DATED.row(shape_grid.DATED.rows.index((name, "")))
+            for name in ("%m/%d/%Y", "ambiguous /")
+        )
+        if ((codes >= clear.start) & (codes < clear.stop)).any():
+            moved = (codes >= both.start) & (codes < both.stop)
+            codes = np.where(moved, codes - both.start + clear.start, codes)
+        return codes
+
+    patch.setattr(shapes, "text_shapes", guessed)
 
 
 def threshold_too_low(patch):
@@ -800,6 +839,26 @@ BUGS = (
         "Rows count a little more than the weights that are paid for.",
         heavier_rows,
         f"{_PRIVACY}test_merging.py::test_weights_count_before_codes_are_merged[by request]",
+    ),
+    PlantedBug(
+        "kinds from exact counts",
+        "Kind, format and precision of a column are decided by its exact counts of shapes.",
+        kinds_from_exact_counts,
+        f"{_PRIVACY}test_discover.py::"
+        "test_facts_are_made_from_noisy_answers_and_public_facts_alone[nothing but nulls]",
+    ),
+    PlantedBug(
+        "noise taken for values",
+        "A format or a precision is inferred that does not stand out of the noise.",
+        noise_taken_for_values,
+        f"{_PRIVACY}test_kinds.py::test_what_does_not_stand_out_decides_nothing",
+    ),
+    PlantedBug(
+        "format guessed from rows",
+        "A date that fits day-first and month-first is counted by what other rows fit.",
+        format_of_all_cells,
+        "tests/unit/encode/test_shapes.py::"
+        "test_what_fits_two_formats_stays_so_whatever_stands_beside_it",
     ),
     PlantedBug(
         "threshold one too low",

@@ -17,7 +17,7 @@ import pyarrow as pa
 import pytest
 from pyarrow import csv
 
-from understudy.encode.shapes import MISSING
+from understudy.encode.shape_grid import MISSING
 from understudy.errors import PrivacyRefused
 from understudy.pipeline import synthesize
 from understudy.privacy import discover, prices
@@ -139,9 +139,9 @@ def test_the_accountant_refuses_a_threshold_that_is_too_low(table, monkeypatch):
 @pytest.mark.statistical
 def test_without_a_limit_for_gaps_one_gap_is_found(table, tmp_path, monkeypatch):
     # Noise alone puts a gap below three standard deviations once in a thousand runs.
-    def lenient(*given):
+    def lenient(*given, **options):
         *_, shapes, scale = given
-        return replace(looks(*given), null=bool(shapes[MISSING] > -3 * scale))
+        return replace(looks(*given, **options), null=bool(shapes[MISSING] > -3 * scale))
 
     monkeypatch.setattr(discover, "looks", lenient)
     counts = told(table, tmp_path, 4)

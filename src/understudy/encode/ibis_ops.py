@@ -331,11 +331,11 @@ def coded_table(  # noqa: PLR0913 - the last two by name
         value = table[columns[name]]
         storage = ops.storage(name, value.type())
         check_storage(cells.column, storage)
-        if name in as_stored:
-            carried[names[name]] = value
-            continue
         if storage is Storage.TEXT:
             value = value.cast("string")
+        if name in as_stored:
+            carried[names[name]] = ops.stored(value, storage)
+            continue
         value = ops.stored(value, storage)
         readings[name] = {
             f"{names[name]}_{place}": reading

@@ -1,9 +1,8 @@
 """Cells of a column that nobody has described: what its values look like, on a fixed public grid.
 
-A value is missing, a number of some magnitude (whole or with a fraction), a date or a moment of
-some decade, or other text. Each value has one cell, so one count of these cells tells a column's
-kind, its bounds up to a factor of two, and whether cells are missing. The grid is the same for
-every table. Shapes are counted and never decoded.
+Each value has one cell of `shape_grid`, so one count of these cells tells a column's kind, format,
+precision, its bounds up to a factor of two, and whether cells are missing. Shapes are counted and
+never decoded.
 """
 
 import datetime as dt
@@ -14,17 +13,25 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from understudy.column import LARGEST_INTEGER, Column
-from understudy.encode.moments import MOMENT_PARTS, MomentPattern
+from understudy.column import Column
+from understudy.encode.arrow_ops import ArrowOps
+from understudy.encode.moments import MomentPattern, is_moment, seconds_since_1970
 from understudy.encode.ops import Ops, Storage, Value
+from understudy.encode.plain_shapes import number_cell
+from understudy.encode.shape_grid import (
+    DECADES,
+    ISO,
+    MISSING,
+    NO_CLOCK,
+    SECONDS,
+    SHAPES,
+    TEXT_CLASSES,
+    WORDS,
+    described,
+)
+from understudy.encode.text_shapes import text_shapes
 from understudy.errors import SchemaError
 
-_POWERS = tuple(2.0**k for k in range(-20, 51))
-MAGNITUDES = (*(-power for power in reversed(_POWERS)), *_POWERS)
-"""Where the magnitude of a number changes: ±2⁻²⁰ … ±2⁵⁰. What lies between the middle two is
-as good as zero."""
-DECADES = tuple(range(1900, 2101, 10))
-"""The first years of decades."""
 _EPOCH = dt.datetime(1970, 1, 1)  # noqa: DTZ001 - columns are naive
 _DECADE_STARTS = tuple(
     (dt.datetime(year, 1, 1) - _EPOCH).total_seconds()  # noqa: DTZ001 - as above
@@ -32,19 +39,10 @@ _DECADE_STARTS = tuple(
 )
 _DAY = 86400
 
-MISSING = 0
-TEXT = 1
-WHOLE = slice(2, 2 + len(MAGNITUDES) + 1)
-FRACTION = slice(WHOLE.stop, WHOLE.stop + len(MAGNITUDES) + 1)
-DATE = slice(FRACTION.stop, FRACTION.stop + len(DECADES) + 1)
-MOMENT = slice(DATE.stop, DATE.stop + len(DECADES) + 1)
-SHAPES = MOMENT.stop
-"""How many cells there are."""
-
 
 @dataclass(frozen=True)
 class ShapeCells:
-    """The cells above, of one column."""
+    """The cells of the grid, of one column."""
 
     column: Column
 
@@ -66,7 +64,7 @@ class ShapeCells:
     @property
     def fallback(self) -> frozenset[int]:
         """The cells of values that are missing or unreadable."""
-        return frozenset({MISSING, TEXT})
+        return frozenset(range(len(TEXT_CLASSES)))
 
     @property
     def searched(self) -> bool:
@@ -79,36 +77,36 @@ class ShapeCells:
         self._refuse()
 
     def read(self, value: Value, storage: Storage, ops: Ops) -> tuple[Value, ...]:
-        """A number; of a date its seconds and time of day; of text all that it might be."""
+        """A number; of a date its seconds and time of day; of text the text alone."""
         if self.column.kind.listed:
             return (ops.text(value, storage),)  # the values themselves are asked for later
         if storage in {Storage.DATE, Storage.TIMESTAMP}:
             seconds = ops.moment(value, storage)
             return seconds, seconds - ops.floor(seconds / float(_DAY)) * float(_DAY)
-        if storage is not Storage.TEXT:
-            return (ops.number(value, storage),)
-        pattern = MomentPattern(self.column.format)
-        # Few cells look like a date; taking only those apart saves most of the time.
-        parts = ops.moment_parts(ops.matching(value, pattern.regex), pattern)
-        clock = parts["H"] * 3600 + parts["M"] * 60 + parts["S"]
-        return ops.number(value, storage), parts[MOMENT_PARTS[0]], clock, ops.text(value, storage)
+        return (value if storage is Storage.TEXT else ops.number(value, storage),)
 
     def code(self, readings: tuple[Value, ...], ops: Ops) -> Value:
         """The cell of each value."""
         if self.column.kind.listed:
-            return ops.where(ops.filled(readings[0]), TEXT, MISSING)
+            return ops.where(ops.filled(readings[0]), WORDS, MISSING)
         if len(readings) == 1:
             (number,) = readings
-            return ops.where(ops.known(number), _number_cell(number, ops), MISSING)
-        if len(readings) == 2:  # noqa: PLR2004 - a stored date
-            seconds, clock = readings
-            dated = _date_cell(seconds, _DECADE_STARTS, clock, ops)
-            return ops.where(ops.known(seconds), dated, MISSING)
-        number, year, clock, text = readings
-        blank = ops.where(ops.filled(text), TEXT, MISSING)
-        starts = tuple(float(decade) for decade in DECADES)
-        dated = ops.where(year > 0, _date_cell(year, starts, clock, ops), blank)
-        return ops.where(ops.known(number), _number_cell(number, ops), dated)
+            if isinstance(number, pa.Array):
+                return self._text_code(number)
+            return ops.where(ops.known(number), number_cell(number, ops), MISSING)
+        seconds, clock = readings
+        return ops.where(ops.known(seconds), _date_cell(seconds, clock, ops), MISSING)
+
+    def _text_code(self, text: pa.Array) -> NDArray[np.int64]:
+        """The cell of each text; a declared way of writing goes before the grid's."""
+        codes, column, ops = text_shapes(text), self.column, ArrowOps()
+        if column.format is not None:
+            parts = ops.moment_parts(text, MomentPattern(column.format))
+            seconds = seconds_since_1970(parts, ops)
+            clock = parts["H"] * 3600 + parts["M"] * 60 + parts["S"]
+            dated = _date_cell(seconds, clock, ops)
+            return np.where(is_moment(parts, ops), dated, np.where(codes < ISO.start, codes, WORDS))
+        return codes
 
     def decode(self, codes: NDArray[np.unsignedinteger], rng: np.random.Generator) -> Value:
         """Refused: a shape is no value."""
@@ -117,33 +115,19 @@ class ShapeCells:
 
     def describe(self, code: int) -> str:
         """The cell in words."""
-        if code in {MISSING, TEXT}:
-            return "missing" if code == MISSING else "text"
-        for cells, name, edges in (
-            (WHOLE, "whole number", MAGNITUDES),
-            (FRACTION, "fraction", MAGNITUDES),
-            (DATE, "date", DECADES),
-            (MOMENT, "moment", DECADES),
-        ):
-            if code < cells.stop:
-                place = code - cells.start
-                low = f" from {edges[place - 1]:g}" if place else ""
-                high = f" below {edges[place]:g}" if place < len(edges) else ""
-                return name + low + high
-        msg = f"There is no shape {code}."
-        raise ValueError(msg)
+        return described(code)
 
     def _refuse(self) -> NoReturn:
         msg = f"Column {self.column.name!r}: only its shape is known. Declare its kind and values."
         raise SchemaError(msg)
 
 
-def _number_cell(number: Value, ops: Ops) -> Value:
-    place = ops.search(number, MAGNITUDES)
-    inside = ops.clamp(number, -float(LARGEST_INTEGER), float(LARGEST_INTEGER))
-    whole = ops.floor(inside) == inside
-    return place + ops.where(whole, WHOLE.start, FRACTION.start)
+def coded_here(column: Column, storage: Storage) -> bool:
+    """Return whether the shapes of a column are coded here alone, and never as SQL."""
+    open_facts = set(column.silent) - {"null"}
+    return bool(open_facts) and storage is Storage.TEXT and not column.kind.listed
 
 
-def _date_cell(moment: Value, starts: tuple[float, ...], clock: Value, ops: Ops) -> Value:
-    return ops.search(moment, starts) + ops.where(clock == 0, DATE.start, MOMENT.start)
+def _date_cell(seconds: Value, clock: Value, ops: Ops) -> Value:
+    dates, moments = ISO.row(NO_CLOCK).start, ISO.row(SECONDS).start
+    return ops.search(seconds, _DECADE_STARTS) + ops.where(clock == 0, dates, moments)

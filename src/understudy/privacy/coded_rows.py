@@ -1,8 +1,8 @@
 """Rows as codes, with no more rows of a person than count: what every question is asked of.
 
-On a foreign engine this is one query, and counts travel. Our own engine reads and casts, and
-NumPy finishes codes that are found by search: as SQL a search over hundreds of edges takes
-longer to compile than to run.
+On a foreign engine this is one query, and counts travel; but text whose shape is asked for is
+coded here on every engine. Our own engine reads and casts, and NumPy finishes codes that are found
+by search: as SQL a search over hundreds of edges takes longer to compile than to run.
 """
 
 from collections.abc import Collection, Iterator, Mapping
@@ -15,10 +15,12 @@ from understudy.column import LARGEST_INTEGER, Kind
 from understudy.encode import Encoding
 from understudy.encode.ibis_ops import code_batch, code_names, coded_table
 from understudy.encode.ops import Storage, Value
+from understudy.encode.shapes import coded_here
 from understudy.encode.written_numbers import read_number
 from understudy.privacy.blocks import ROWS_PER_BLOCK, Block
 from understudy.privacy.engine import EmbeddedEngine, OpenedRows
 from understudy.privacy.people import identity, keep_per_person
+from understudy.privacy.pushdown import batches
 from understudy.privacy.unit import Person
 
 _PERSON = "person"
@@ -39,6 +41,17 @@ class CodedRows:
         """The engine's names of the columns that are read."""
         person = () if self._person is None else (self._person.id,)
         return tuple(self._rows.columns[name] for name in (*self._encoding.cells, *person))
+
+    @cached_property
+    def here(self) -> tuple[str, ...]:
+        """The columns that no engine codes: text of which the shape is asked for."""
+        rows, schema = self._rows, self._encoding.schema
+        stored = {name: rows.table[rows.columns[name]].type() for name in self._encoding.cells}
+        return tuple(
+            name
+            for name, kind in stored.items()
+            if coded_here(schema[name], rows.ops.storage(name, kind))
+        )
 
     def query(self, also: dict[str, Value] | None = None) -> Value:
         """The codes of all rows that count, and what is read beside them."""
@@ -70,6 +83,21 @@ class CodedRows:
         read = engine.batches(query.mutate(**narrow), ROWS_PER_BLOCK)
         coded = ((code_batch(batch, self._encoding, searched), batch) for batch in read)
         return coded if self._person is None else self._capped(engine, coded, self._person, also)
+
+    def streamed(
+        self, also: dict[str, Value] | None = None
+    ) -> Iterator[tuple[Block, pa.RecordBatch]]:
+        """The same, block by block, from a foreign engine."""
+        if not self.here:
+            read = batches(self.query(also), ROWS_PER_BLOCK)
+            return ((self.codes(batch), batch) for batch in read)
+        also = also or {}
+        query = coded_table(*self._what, as_stored=self.here, also=self._who() | also)
+        read = batches(query, ROWS_PER_BLOCK)
+        coded = ((code_batch(batch, self._encoding, self.here), batch) for batch in read)
+        if self._person is None:
+            return coded
+        return self._capped(EmbeddedEngine(), coded, self._person, also)
 
     def codes(self, batch: pa.RecordBatch) -> Block:
         """The codes in a batch of `query`."""

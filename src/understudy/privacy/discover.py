@@ -2,7 +2,8 @@
 
 Four questions, each through the ledger like any other, and each only about open columns:
 
-    looks      shapes of values on a fixed public grid: kind, bounds, nulls; and how many rows
+    looks      shapes of values on a fixed public grid: kind, format, precision, bounds, nulls,
+               personal fields; and how many rows
     values     categories that many rows share; rarer ones become "other"
     counts     a fine histogram over the bounds, from which bins are merged
     atoms      in crowded cells of it, single values that many rows share
@@ -11,11 +12,11 @@ The answers double as the columns' first measurements, so nothing is paid twice.
 stands out of the noise a column comes out as "other" throughout, and its name is told.
 """
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from fractions import Fraction
 
-from understudy.column import Kind, Source
+from understudy.column import Kind, Role, Source
 from understudy.encode.shapes import ShapeCells
 from understudy.privacy.answers import CommonValues, MalformedRecords, Measurement
 from understudy.privacy.bins import FINE_CELLS, crowded, fine_cells
@@ -32,6 +33,7 @@ from understudy.privacy.found import (
 )
 from understudy.privacy.kinds import Looks, looks
 from understudy.privacy.ledger import Ledger
+from understudy.privacy.personal import by_name, free_columns, left_out, seldom_shared, some_left
 from understudy.privacy.prices import marginals_price, values_price
 from understudy.schema import Schema
 
@@ -72,8 +74,14 @@ class Discovered:
     """Columns of which nothing stood out of the noise."""
     rows: float
     """How many rows there are, about; noise may make it negative."""
-    beyond: Mapping[str, Beyond]
+    beyond: Mapping[str, Beyond] = field(default_factory=dict)
     """By numeric column, about how many values lie beyond the inferred bounds."""
+    personal: Mapping[str, Role] = field(default_factory=dict)
+    """By column, the role of identifiers and personal fields: none of their values is used."""
+    unread: Mapping[str, float] = field(default_factory=dict)
+    """By numeric column, about which share of its values it cannot hold: they are missing."""
+    other: Mapping[str, float] = field(default_factory=dict)
+    """By categorical column, about which share of the rows holds a value that is "other"."""
 
 
 def malformed(ledger: Ledger) -> MalformedRecords | None:
@@ -117,8 +125,21 @@ def plan(ledger: Ledger, share: float = SHARE) -> Plan | None:
     return Plan(names, share, look.scale, told.threshold)
 
 
-def discover(ledger: Ledger, plan: Plan) -> Discovered:
-    """Ask what the plan says, and code the ledger's rows by what was found."""
+def discover(
+    ledger: Ledger,
+    plan: Plan,
+    *,
+    suggested: Mapping[str, Role] | None = None,
+    named: Collection[str] = (),
+) -> Discovered:
+    """Ask what the plan says, and code the ledger's rows by what was found.
+
+    Args:
+        ledger: The ledger that pays.
+        plan: What to ask, from `plan`.
+        suggested: By column, the role that its name suggests.
+        named: Columns that some public choice names: they are never left out as personal.
+    """
     (part,) = ledger.split(plan.share)
     for_looks, for_counts, for_atoms = part.split(_LOOKS, _COUNTS, _ATOMS)
     delta = ledger.rest_delta()
@@ -126,7 +147,14 @@ def discover(ledger: Ledger, plan: Plan) -> Discovered:
     *answers, total = _shapes_and_rows(for_looks, plan.columns, ledger.schema.target)
     rows = max(float(total.values), 1.0)
     shaped = {a.clique[0]: a for a in answers if _has_shapes(ledger, a.clique[0])}
-    seen = {name: _looks(ledger, answer) for name, answer in shaped.items()}
+    free = free_columns(ledger.schema, named)
+    hints = {name: role for name, role in (suggested or {}).items() if name in free}
+    seen = {
+        name: by_name(
+            _looks(ledger, answer, personal=name in free), hints.get(name), ledger.storage[name]
+        )
+        for name, answer in shaped.items()
+    }
     found = {
         answer.clique[0]: with_nulls(ledger.schema[answer.clique[0]], answer)
         for answer in answers
@@ -150,10 +178,20 @@ def discover(ledger: Ledger, plan: Plan) -> Discovered:
         fine, told = fine | numeric, told | listed
     atoms = _atoms(ledger, for_atoms, fine, delta * (1 - _FOR_CATEGORIES))
 
+    personal = {name: look.role for name, look in seen.items() if look.role is not None}
+    for name in hints.keys() & (seen.keys() - personal.keys()):
+        if seldom_shared(told.get(name), shaped[name], total):
+            personal[name] = hints[name]
+    personal = some_left(stated, personal)
     for name, look in seen.items():
         column, storage = stated[name], ledger.storage[name]
+        if name in personal:
+            found[name] = Found(left_out(column, personal[name]), None)
+            continue
         if look.kind is not None:
-            column = replace(column, kind=look.kind, null=look.null, source=Source.BOUGHT)
+            column = replace(
+                column, kind=look.kind, null=look.null, source=Source.BOUGHT, **look.facts
+            )
         if name in fine:
             found[name] = numbers(column, fine[name], atoms.get(name), rows)
         elif name in told and told[name].values:
@@ -164,8 +202,15 @@ def discover(ledger: Ledger, plan: Plan) -> Discovered:
     ledger.recode(replace(ledger.schema, columns=tuple(columns)))
     known = [one.measured for one in found.values() if one.measured is not None]
     nothing = [name for name, one in found.items() if one.nothing]
-    beyond = {name: one.beyond for name, one in found.items() if one.beyond is not None}
-    return Discovered((*known, total), tuple(nothing), float(total.values), beyond)
+    return Discovered(
+        (*known, total),
+        tuple(nothing),
+        float(total.values),
+        beyond={name: one.beyond for name, one in found.items() if one.beyond is not None},
+        personal=personal,
+        unread={name: seen[name].unread for name in fine},
+        other={name: one.other for name, one in found.items() if one.other > 0},
+    )
 
 
 def _target_share(names: Sequence[str], target: str | None) -> float:
@@ -218,9 +263,10 @@ def _has_shapes(ledger: Ledger, name: str) -> bool:
     return isinstance(ledger.encoding.cells[name], ShapeCells)
 
 
-def _looks(ledger: Ledger, answer: Measurement) -> Looks:
+def _looks(ledger: Ledger, answer: Measurement, *, personal: bool) -> Looks:
     (name,) = answer.clique
-    return looks(ledger.schema[name], ledger.storage[name], answer.values, float(answer.scale))
+    column, storage = ledger.schema[name], ledger.storage[name]
+    return looks(column, storage, answer.values, float(answer.scale), personal=personal)
 
 
 def _counts(

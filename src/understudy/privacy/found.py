@@ -16,11 +16,12 @@ from numpy.typing import NDArray
 from understudy.column import LARGEST_INTEGER, MOST_ATOMS, Column, Kind, Label, Number, Source
 from understudy.encode.numbers import MOST_UNIT_BINS, NumberCells
 from understudy.encode.ops import Storage
-from understudy.encode.shapes import MISSING
+from understudy.encode.shape_grid import MISSING
 from understudy.errors import SchemaError
 from understudy.privacy.answers import CommonValues, Measurement
 from understudy.privacy.bins import Histogram, fine_edges, merged
-from understudy.privacy.kinds import STANDS_OUT, Looks
+from understudy.privacy.evidence import STANDS_OUT
+from understudy.privacy.kinds import Looks
 
 _LIKELY = 3.0
 _FEW = 0.001
@@ -53,6 +54,8 @@ class Found(NamedTuple):
     measured: Measurement | None
     nothing: bool = False
     beyond: Beyond | None = None
+    other: float = 0.0
+    """The share of the rows that hold a value outside the categories, about."""
 
 
 class Fine(NamedTuple):
@@ -88,11 +91,18 @@ def refined(column: Column, look: Looks | None, cells: int) -> Column:
     if look is None or look.kind is None:
         return column
     if look.span is None:
-        return replace(column, kind=look.kind, null=True, source=Source.BOUGHT)
+        return replace(column, kind=look.kind, null=True, source=Source.BOUGHT, **look.facts)
     edges = fine_edges(look.span, whole=look.kind is not Kind.REAL, cells=cells)
     values = tuple(_value(look.kind, edge) for edge in edges)
     return replace(
-        column, kind=look.kind, edges=values, bins=None, atoms=(), null=True, source=Source.BOUGHT
+        column,
+        kind=look.kind,
+        edges=values,
+        bins=None,
+        atoms=(),
+        null=True,
+        source=Source.BOUGHT,
+        **look.facts,
     )
 
 
@@ -218,7 +228,13 @@ def labels(
     counts[place] += left
     variances[place] = spread - variances[place]  # what is left lacks its own noise
     found = replace(column, categories=_categories(values, storage, other), other=other)
-    return Found(found, Measurement((column.name,), np.array(counts), np.sqrt(np.array(variances))))
+    measured = Measurement((column.name,), np.array(counts), np.sqrt(np.array(variances)))
+    return Found(found, measured, other=_share(left, float(total.values)))
+
+
+def _share(part: float, whole: float) -> float:
+    """A share of noisy counts, between 0 and 1."""
+    return min(max(part, 0.0) / max(whole, 1.0), 1.0)
 
 
 def _categories(values: list[str], storage: Storage, other: str | None) -> tuple[Label, ...]:

@@ -22,7 +22,7 @@ from numpy.typing import NDArray
 
 from understudy.errors import BadInput, NoiseTooLarge
 
-MOST_OPENDP_CELLS = 10**5
+MOST_OPENDP_CELLS = 2**14
 LARGEST_SCALE = 2.0**44
 """Noise of this scale, tails and all, still fits 64 bits together with what it is added to."""
 SMALLEST_SCALE = 2.0**-20

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from understudy.column import Kind
-from understudy.encode.shapes import DECADES, MAGNITUDES
+from understudy.encode.shape_grid import DECADES, MAGNITUDES
 from understudy.privacy.extent import EVIDENT, SHARP, core_end, tail_end
 
 _BEYOND = 1.5

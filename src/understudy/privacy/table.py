@@ -23,7 +23,7 @@ from understudy.privacy.cache import MarginalCache
 from understudy.privacy.coded_rows import CodedRows
 from understudy.privacy.cover import MOST_AXES
 from understudy.privacy.engine import OpenedRows, ReadError
-from understudy.privacy.pushdown import SqlCounter, batches, whole
+from understudy.privacy.pushdown import SqlCounter, whole
 from understudy.privacy.source import open_rows
 from understudy.privacy.unit import Person
 from understudy.privacy.values import ValueCounts, count_values
@@ -146,9 +146,7 @@ class PrivateTable:
             )
         # Not grouped by a foreign engine, whose collation may take two spellings for one value
         # and tell the one that a single record holds.
-        streamed = batches(coded.query(also), ROWS_PER_BLOCK)
-        read = ((coded.codes(batch), batch) for batch in streamed)
-        return count_values(read, names, columns)
+        return count_values(coded.streamed(also), names, columns)
 
     def count(
         self, cliques: Sequence[Clique], weights: RowWeights | None = None
@@ -240,6 +238,8 @@ class PrivateTable:
     def _make_counter(self) -> Counter:
         engine = self._rows.engine
         if engine is None:
+            if self._coded.here:
+                return BlockCounter(self._streamed(), self.domain)
             return SqlCounter(self._coded.query(), code_names(self._encoding), self.domain)
         blocks = self._coded.batches
         counter = self._whole_pass(
@@ -265,7 +265,7 @@ class PrivateTable:
 
     def _streamed(self) -> Iterator[Block]:
         """Blocks from a foreign engine."""
-        return map(self._coded.codes, batches(self._coded.query(), ROWS_PER_BLOCK))
+        return (block for block, _ in self._coded.streamed())
 
 
 def opened(

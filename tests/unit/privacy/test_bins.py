@@ -8,7 +8,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from understudy.column import MOST_EDGES
-from understudy.encode.shapes import MAGNITUDES
+from understudy.encode.shape_grid import MAGNITUDES
 from understudy.privacy.bins import FINE_CELLS, MOST_MERGED, Histogram, crowded, fine_edges, merged
 from understudy.privacy.spans import Span
 

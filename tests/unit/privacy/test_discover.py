@@ -20,7 +20,7 @@ from understudy.column import Column, Kind, Role, Source
 from understudy.encode import Encoding
 from understudy.encode.numbers import NumberCells
 from understudy.encode.ops import Storage
-from understudy.encode.shapes import MAGNITUDES
+from understudy.encode.shape_grid import MAGNITUDES
 from understudy.errors import PrivacyRefused
 from understudy.privacy import ledger as ledger_module
 from understudy.privacy.accountant import total_cost, total_delta

@@ -9,11 +9,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy.stats import binom, norm
 
-from understudy.column import Column, Kind
+from understudy.column import Column, Kind, Role
 from understudy.encode import Encoding
-from understudy.encode import shapes as grid
+from understudy.encode import shape_grid as grid
 from understudy.encode.ops import Storage
-from understudy.privacy.kinds import STANDS_OUT, looks
+from understudy.privacy.evidence import MOST_RARELY, RARELY, STANDS_OUT
+from understudy.privacy.kinds import looks
 from understudy.schema import Schema
 
 UNKNOWN = Column(name="x", kind=Kind.UNKNOWN)
@@ -54,6 +55,10 @@ WORDS = ["red", "blue"] * 15
         ([*WORDS, "", None], Kind.CATEGORICAL, True),
         (WHOLES + DATES, Kind.CATEGORICAL, False),
         (WHOLES + DATES + WORDS, Kind.CATEGORICAL, False),
+        ([*WHOLES, "V45"], Kind.CATEGORICAL, False),
+        ([*WHOLES, "007"], Kind.CATEGORICAL, False),
+        ([f"{text}.0" for text in WHOLES], Kind.INTEGER, False),
+        (["2020-01-02 00:00:00"] * 30, Kind.DATE, False),
         ([None, ""] * 20, None, True),
         ([], None, False),
     ],
@@ -77,17 +82,18 @@ def test_whatever_a_kind_cannot_read_counts_as_missing(values, kind):
 
 def test_shares_decide_at_four_fifths():
     shapes = np.zeros(grid.SHAPES)
-    one = grid.WHOLE.start + grid.MAGNITUDES.index(1.0) + 1
+    one = grid.PLAIN.row(grid.WHOLE).start + grid.MAGNITUDES.index(1.0) + 1
     for words, kind in ((200, Kind.INTEGER), (201, Kind.CATEGORICAL)):
-        shapes[one], shapes[grid.TEXT] = 800, words
+        shapes[one], shapes[grid.WORDS] = 800, words
         assert looks(UNKNOWN, Storage.TEXT, shapes, 1.0).kind is kind
 
 
 def test_what_does_not_stand_out_decides_nothing():
     shapes, scale = np.zeros(grid.SHAPES), 10.0
-    one = grid.WHOLE.start + grid.MAGNITUDES.index(1.0) + 1
-    far, half = grid.WHOLE.stop - 1, grid.FRACTION.start + grid.MAGNITUDES.index(0.5) + 1
-    hidden, clear = STANDS_OUT * scale, STANDS_OUT * scale + 1
+    one = grid.PLAIN.row(grid.WHOLE).start + grid.MAGNITUDES.index(1.0) + 1
+    far = grid.PLAIN.row(grid.WHOLE).stop - 1
+    half = grid.PLAIN.row(grid.HALF).start + grid.MAGNITUDES.index(0.5) + 1
+    hidden, clear = STANDS_OUT * scale, RARELY * scale + 1
     shapes[one] = 1000
     shapes[[far, half, grid.MISSING]] = hidden
     look = looks(UNKNOWN, Storage.TEXT, shapes, scale)
@@ -97,14 +103,15 @@ def test_what_does_not_stand_out_decides_nothing():
     assert (look.kind, look.null, look.span.edges) == (Kind.REAL, True, (0.5, 1.0, 2.0))
     shapes[far] = clear
     assert looks(UNKNOWN, Storage.TEXT, shapes, scale).span.edges[-1] == 1.5 * 2.0**50
-    shapes[:] = hidden
+    shapes[:] = hidden / 8  # so that several side by side do not stand out either
     look = looks(UNKNOWN, Storage.TEXT, shapes, scale)
     assert (look.kind, look.span) == (None, None)
 
 
 def test_noise_makes_no_words_or_dates_of_stored_numbers():
     shapes = counts([1.0, 2.0, 3.0] * 10)
-    shapes[grid.TEXT] = shapes[grid.DATE.start + 3] = shapes[grid.MOMENT.start + 3] = 1000
+    shapes[[grid.WORDS, grid.CODES, grid.EMAIL, grid.ISO.start + 3, grid.DATED.start]] = 1000
+    shapes[[grid.WRITTEN.start + 200, grid.AFFIXED.start + 3]] = 1000
     assert looks(UNKNOWN, Storage.FLOAT, shapes, 1e-3).kind is Kind.INTEGER
     assert looks(UNKNOWN, Storage.TEXT, shapes, 1e-3).kind is Kind.CATEGORICAL
 
@@ -165,12 +172,14 @@ def test_spans_of_whole_numbers_have_whole_edges(numbers):
 
 def test_zero_alone_and_numbers_off_the_grid():
     assert seen([0] * 9, pa.int64()).span.edges == (0.0, 1.0)
-    assert seen([0.0, 1e-9] * 9).span.edges == (-(2.0**-20), 2.0**-20)
+    tiny = seen([0.0, 1e-9] * 9, pa.float64(), storage=Storage.FLOAT)
+    assert tiny.span.edges == (-(2.0**-20), 2.0**-20)
     assert seen([10**18, -(10**18)], pa.int64()).span.edges[:: 2 * 51 + 2] == (
         -1.5 * 2.0**50,
         1.5 * 2.0**50,
     )
-    assert seen([-1e300, 0.5, 1e300]).span.edges[:: 2 * 71 + 1] == (-1.5 * 2.0**50, 1.5 * 2.0**50)
+    wide = seen([-1e300, 0.5, 1e300], pa.float64(), storage=Storage.FLOAT).span
+    assert wide.edges[:: 2 * 71 + 1] == (-1.5 * 2.0**50, 1.5 * 2.0**50)
 
 
 @given(st.lists(st.dates(dt.date(1800, 1, 1), dt.date(2199, 12, 31)), min_size=1))
@@ -195,12 +204,14 @@ def test_bounds_of_moments_count_seconds(moments):
     assert look.span.masses.sum() == len(moments)
 
 
-@given(st.lists(st.floats(-1e9, 1e9), min_size=grid.SHAPES, max_size=grid.SHAPES), st.data())
-def test_any_counts_make_a_valid_answer(values, data):
+@given(st.integers(0, 2**32), st.floats(0, 1), st.data())
+def test_any_counts_make_a_valid_answer(seed, share, data):
+    rng = np.random.default_rng(seed)
+    values = np.where(rng.random(grid.SHAPES) < share, rng.uniform(-1e9, 1e9, grid.SHAPES), 0.0)
     kind = data.draw(st.sampled_from([k for k in Kind if k is not Kind.BOOLEAN]))
     storage = data.draw(st.sampled_from(Storage))
     scale = data.draw(st.floats(1e-3, 1e9))
-    look = looks(Column(name="x", kind=kind), storage, np.array(values), scale)
+    look = looks(Column(name="x", kind=kind), storage, values, scale)
     assert look.kind is None or kind in {look.kind, Kind.UNKNOWN}
     assert (look.span is not None) == (look.kind is not None and look.kind.numeric)
     if look.span is not None:
@@ -211,18 +222,21 @@ def test_any_counts_make_a_valid_answer(values, data):
 
 @pytest.mark.statistical
 def test_pure_noise_is_seldom_taken_for_values():
-    """Expects about 20 alarms among 20,000 empty columns.
+    """Expects about 6 alarms among 4,000 empty columns.
 
-    False-alarm rate of this test 1e-6; if 4 deviations stood out instead of 4.5, there would be
-    about 180 alarms, which it accepts with a probability below 1e-9.
+    False-alarm rate of this test 1e-6; if 4 deviations stood out instead of 4.5 and 5, there would
+    be more than 100 alarms, which it accepts with a probability below 1e-9.
     """
-    rng, columns = np.random.default_rng(0), 20_000
+    rng, columns = np.random.default_rng(0), 4_000
     alarms = 0
     for _ in range(columns):
         noise = 7.0 * rng.standard_normal(grid.SHAPES)
         alarms += looks(UNKNOWN, Storage.TEXT, noise, 7.0).kind is not None
-    # Not each cell makes a kind by itself: no whole number lies between 1/4 and 1/2.
-    least, most = (1 - norm.cdf(STANDS_OUT) ** cells for cells in (280, grid.SHAPES - 1))
+    text, stored = len(grid.TEXT_CLASSES) - 1, 2 * grid.ISO.width
+    most = (text + stored + grid.POSSIBLE[grid.WHOLE].sum()) * norm.sf(STANDS_OUT)
+    # Cells side by side are looked at in four widths.
+    most += 4 * grid.POSSIBLE.sum() * norm.sf(RARELY) + grid.SHAPES * norm.sf(MOST_RARELY)
+    least = (text + stored) * norm.sf(STANDS_OUT)
     assert binom.ppf(5e-7, columns, least) <= alarms <= binom.isf(5e-7, columns, most)
 
 
@@ -254,3 +268,158 @@ def test_noise_far_below_the_counts_changes_no_decision():
             look = looks(UNKNOWN, Storage.TEXT, noisy, scale)
             wrong += (look.kind, look.null) != (kind, null) or not covers(look.span, ends)
         assert wrong <= binom.isf(1e-7, 200, 2e-3)
+
+
+# How values are written.
+
+
+def dates(pattern, count=400):
+    """Days of six years, in a format."""
+    first = dt.datetime(2015, 1, 1)  # noqa: DTZ001
+    return [(first + dt.timedelta(hours=131 * k)).strftime(pattern) for k in range(count)]
+
+
+AMOUNTS = [7919 * k % 900_001 / 100 for k in range(1, 600)]
+
+
+def written(number, decimals, marks=".,"):
+    """A number with marks between thousands."""
+    text = f"{number:,.{decimals}f}"
+    return text.translate(str.maketrans(",.", marks[1] + marks[0]))
+
+
+HALVES = [k / 2 for k in range(2, 11)] * 40
+
+
+@pytest.mark.parametrize(
+    ("values", "kind", "facts"),
+    [
+        ([f"{x:.2f}" for x in AMOUNTS], Kind.REAL, {"decimals": 2, "padded": True}),
+        ([repr(x) for x in AMOUNTS], Kind.REAL, {"decimals": 2, "padded": False}),
+        ([repr(x / 7) for x in AMOUNTS], Kind.REAL, {}),
+        ([str(x) for x in HALVES], Kind.REAL, {"decimals": 1, "padded": True, "step": 0.5}),
+        ([f"{x:g}" for x in HALVES], Kind.REAL, {"decimals": 1, "padded": False, "step": 0.5}),
+        ([f"{x:.2f}" for x in HALVES], Kind.REAL, {"decimals": 2, "padded": True, "step": 0.5}),
+        ([f"{x / 2:g}" for x in HALVES], Kind.REAL, {"decimals": 2, "padded": False, "step": 0.25}),
+        ([f"{x:.1f}" for x in range(300)], Kind.INTEGER, {}),
+        (
+            [written(x, 2, ",.") for x in AMOUNTS],
+            Kind.REAL,
+            {"decimal": ",", "thousands": ".", "decimals": 2, "padded": True},
+        ),
+        (
+            [f"{x:.1f}".replace(".", ",") for x in AMOUNTS],
+            Kind.REAL,
+            {"decimal": ",", "decimals": 1, "padded": True},
+        ),
+        (
+            [written(x, 2, ", ") for x in AMOUNTS],
+            Kind.REAL,
+            {"decimal": ",", "thousands": " ", "decimals": 2, "padded": True},
+        ),
+        (
+            [written(x, 2, ".'") for x in AMOUNTS],
+            Kind.REAL,
+            {"thousands": "'", "decimals": 2, "padded": True},
+        ),
+        ([f"${round(9 * x):,}" for x in AMOUNTS], Kind.INTEGER, {"prefix": "$", "thousands": ","}),
+        (
+            [f"{written(x, 2, ',.')} €" for x in AMOUNTS],
+            Kind.REAL,
+            {"suffix": " €", "decimal": ",", "thousands": ".", "decimals": 2, "padded": True},
+        ),
+        (
+            [f"{x / 100:.1f}%" for x in AMOUNTS],
+            Kind.REAL,
+            {"suffix": "%", "decimals": 1, "padded": True},
+        ),
+        ([f"{k:,}" for k in range(1000, 9000, 7)], Kind.INTEGER, {"thousands": ","}),
+        (dates("%Y-%m-%d"), Kind.DATE, {}),
+        (dates("%Y-%m-%d %H:%M:%S"), Kind.DATETIME, {}),
+        (dates("%Y-%m-%dT%H:%M:%S"), Kind.DATETIME, {"format": "%Y-%m-%dT%H:%M:%S"}),
+        (dates("%Y-%m-%dT%H:%M:%SZ"), Kind.DATETIME, {"format": "%Y-%m-%dT%H:%M:%S%z"}),
+        (dates("%Y-%m-%d 00:00:00"), Kind.DATE, {"format": "%Y-%m-%d %H:%M:%S"}),
+        (dates("%d.%m.%Y %H:%M"), Kind.DATETIME, {"format": "%d.%m.%Y %H:%M"}),
+        (dates("%m/%d/%Y %I:%M %p"), Kind.DATETIME, {"format": "%m/%d/%Y %I:%M %p"}),
+        *(
+            (dates(form), Kind.DATE, {"format": form})
+            for form in (
+                *("%d/%m/%Y", "%m/%d/%Y", "%d.%m.%Y", "%d-%m-%Y", "%m-%d-%Y", "%Y/%m/%d"),
+                *("%d %b %Y", "%d-%b-%Y", "%d %B %Y", "%b %d, %Y", "%B %d, %Y"),
+            )
+        ),
+        (["01/02/2020", "11/12/2021"] * 20, Kind.DATE, {"format": "%d/%m/%Y"}),
+    ],
+)
+def test_the_way_of_writing_is_the_one_that_reads_most_values(values, kind, facts):
+    look = seen(values, pa.string())
+    assert (look.kind, look.facts, look.unread) == (kind, facts, 0.0)
+    Column(name="x", kind=look.kind, **look.facts)  # which a schema can state
+
+
+@pytest.mark.parametrize(
+    ("values", "stored", "facts"),
+    [
+        (AMOUNTS, pa.float64(), {"decimals": 2}),
+        (HALVES, pa.float64(), {"decimals": 1, "step": 0.5}),
+        ([x / 7 for x in AMOUNTS], pa.float64(), {}),
+        (list(range(300)), pa.float64(), {}),
+    ],
+)
+def test_the_precision_of_stored_numbers_is_that_of_their_shortest_digits(values, stored, facts):
+    look = seen(values, stored, storage=Storage.FLOAT)
+    assert look.facts == facts
+    assert look.kind is (Kind.REAL if facts or values[0] != 0 else Kind.INTEGER)
+
+
+def test_of_two_formats_the_majority_is_read_and_the_rest_is_missing():
+    look = seen(dates("%d.%m.%Y", 300) + dates("%Y-%m-%d", 100), pa.string())
+    assert (look.kind, look.facts, look.null) == (Kind.DATE, {"format": "%d.%m.%Y"}, True)
+    assert look.unread == pytest.approx(0.25)
+    look = seen([f"{x}%" for x in range(300)] + ["$7,000"] * 60, pa.string())
+    assert (look.kind, look.facts, look.null) == (Kind.INTEGER, {"suffix": "%"}, True)
+    assert look.unread == pytest.approx(1 / 6)
+    # Where no format reads more than half, none does.
+    half = dates("%d.%m.%Y", 200) + dates("%Y-%m-%d", 200)
+    assert seen(half, pa.string()).kind is Kind.CATEGORICAL
+
+
+def test_what_is_written_otherwise_widens_no_bounds():
+    far = seen([f"{x}%" for x in range(100)] * 5 + ["$700,000"] * 50 + ["9999999"] * 0, pa.string())
+    assert far.span.edges[-1] == 128.0
+
+
+def test_the_precision_is_that_of_what_the_noise_shows_and_never_finer():
+    # Half of the values need 7 decimals, and none of their cells stands out by itself.
+    values = [str(k % 64) for k in range(2000)]
+    shapes = counts(values, pa.string())
+    shapes[grid.PLAIN.row(grid.MANY)] += 3.0
+    look = looks(UNKNOWN, Storage.TEXT, shapes, 20.0)
+    assert (look.kind, look.facts) == (Kind.INTEGER, {})
+    # A share that is too small decides nothing, however well it shows.
+    shapes = counts([*(["0.5", "1.0"] * 500), "0.25"], pa.string())
+    assert looks(UNKNOWN, Storage.TEXT, shapes, 1e-3).facts["step"] == 0.5
+
+
+PERSONAL = {
+    Role.EMAIL: [f"p{k}@example.org" for k in range(100)],
+    Role.URL: [f"https://example.org/{k}" for k in range(100)],
+    Role.ID: [f"123e4567-e89b-12d3-a456-4266141740{k:02d}" for k in range(100)],
+    Role.PHONE: [f"+49 30 12345{k:02d}" for k in range(100)],
+    Role.FREE_TEXT: [
+        f"a comment of some length, number {k}, that nobody repeats" for k in range(100)
+    ],
+}
+
+
+@pytest.mark.parametrize("role", PERSONAL)
+def test_columns_of_which_four_fifths_are_personal_get_that_role(role):
+    values = PERSONAL[role]
+    assert seen([*values, *["none"] * 25]).role is role
+    assert seen([*values, *["none"] * 26]).role is None
+    assert seen([*values, *[None] * 900]).role is role, "missing cells do not count"
+    exact = counts(values)
+    assert looks(UNKNOWN, Storage.TEXT, exact, 1e-3, personal=False).kind is Kind.CATEGORICAL
+    assert looks(UNKNOWN, Storage.TEXT, exact, 100 / STANDS_OUT, personal=True).role is None
+    stated = Column(name="x", kind=Kind.CATEGORICAL)
+    assert looks(stated, Storage.TEXT, exact, 1e-3).role is None

@@ -29,7 +29,7 @@ from scipy import stats
 from helpers.tables import load
 from understudy.cli.app import _exit_code
 from understudy.column import WHITESPACE, Column, Kind, Role, Source
-from understudy.encode.shapes import SHAPES
+from understudy.encode.shape_grid import SHAPES
 from understudy.errors import (
     BadInput,
     BudgetSpent,
