@@ -13,6 +13,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from helpers.doors import DOORS, requests
+from helpers.tables import numbered
 from understudy.column import Column, Kind, Role, Source
 from understudy.errors import BadInput, BudgetSpent, PrivacyRefused
 from understudy.privacy.budget import Budget
@@ -26,7 +27,7 @@ from understudy.schema import Schema
 
 SCHEMA = Schema(
     (
-        Column(name="age", kind=Kind.INTEGER, bounds=(0, 9), null=False),
+        numbered("age", 10),
         Column(name="sex", kind=Kind.BOOLEAN, null=False),
     ),
     rows_bound=10**6,
