@@ -28,7 +28,7 @@ from understudy.schema import Schema
 SCHEMA = Schema(
     (
         numbered("age", 10),
-        Column(name="sex", kind=Kind.BOOLEAN, null=False),
+        numbered("sex", 2),
     ),
     rows_bound=10**6,
 )
@@ -201,7 +201,7 @@ def test_codes_stay_once_losses_go_by_them():
     each = bound()
     with Ledger.open(table, schema, BUDGET, each=each, discover=True) as ledger:
         ledger.recode(facts[0])
-        a_counts = ledger.weigh({"age": [0, 1]}, [1], [UNIT, 0])
+        a_counts = ledger.weigh({"age": [0, 1, 1]}, [1], [UNIT, 0])
         ledger.measure([("age",)], rho=each.rho * Fraction(99, 100), weights=a_counts)
         with pytest.raises(BadInput, match="codes stay as they are"):
             ledger.recode(facts[1])
