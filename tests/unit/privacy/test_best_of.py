@@ -12,6 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import stats
 
+from helpers.tables import numbered
 from understudy.column import Column, Kind, Role
 from understudy.errors import BadInput, BudgetSpent, PrivacyRefused
 from understudy.privacy import best_of
@@ -58,8 +59,8 @@ ROWS = 300
 SCHEMA = Schema(
     (
         Column(name="who", kind=Kind.CATEGORICAL, role=Role.ID),
-        Column(name="x", kind=Kind.INTEGER, bounds=(0, 9), bins=10, null=False),
-        Column(name="z", kind=Kind.INTEGER, bounds=(0, 1), null=False),
+        numbered("x", 10),
+        numbered("z", 2),
     )
 )
 

@@ -13,6 +13,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from helpers.doors import DOORS, requests
+from helpers.tables import numbered
 from understudy.column import Column, Kind, Role, Source
 from understudy.errors import BadInput, BudgetSpent, PrivacyRefused
 from understudy.privacy.budget import Budget
@@ -26,8 +27,8 @@ from understudy.schema import Schema
 
 SCHEMA = Schema(
     (
-        Column(name="age", kind=Kind.INTEGER, bounds=(0, 9), null=False),
-        Column(name="sex", kind=Kind.BOOLEAN, null=False),
+        numbered("age", 10),
+        numbered("sex", 2),
     ),
     rows_bound=10**6,
 )
@@ -200,7 +201,7 @@ def test_codes_stay_once_losses_go_by_them():
     each = bound()
     with Ledger.open(table, schema, BUDGET, each=each, discover=True) as ledger:
         ledger.recode(facts[0])
-        a_counts = ledger.weigh({"age": [0, 1]}, [1], [UNIT, 0])
+        a_counts = ledger.weigh({"age": [0, 1, 1]}, [1], [UNIT, 0])
         ledger.measure([("age",)], rho=each.rho * Fraction(99, 100), weights=a_counts)
         with pytest.raises(BadInput, match="codes stay as they are"):
             ledger.recode(facts[1])

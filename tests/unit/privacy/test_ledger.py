@@ -8,7 +8,7 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from helpers.tables import load
+from helpers.tables import load, numbered
 from understudy.column import Column, Kind, Role, Source
 from understudy.errors import (
     BadInput,
@@ -37,9 +37,9 @@ from understudy.schema import Schema
 SCHEMA = Schema(
     (
         Column(name="who", kind=Kind.CATEGORICAL, role=Role.ID),
-        Column(name="x", kind=Kind.INTEGER, bounds=(0, 9), null=False),
-        Column(name="y", kind=Kind.INTEGER, bounds=(0, 3), null=False),
-        Column(name="z", kind=Kind.BOOLEAN, null=False),
+        numbered("x", 10),
+        numbered("y", 4),
+        numbered("z", 2),
     ),
     rows_bound=10**6,
 )

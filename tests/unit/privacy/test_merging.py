@@ -248,7 +248,7 @@ def test_other_doors_are_shut_to_merged_codes_at_no_cost(door, groups):
 
 def finer():
     """The same columns, the first with one more code."""
-    first = replace(SCHEMA.columns[0], categories=tuple(range(7)), source=Source.BOUGHT)
+    first = replace(SCHEMA.columns[0], categories=tuple(map(str, range(6))), source=Source.BOUGHT)
     return Schema((first, *SCHEMA.columns[1:]), rows_bound=10**6)
 
 

@@ -14,6 +14,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from helpers.tables import numbered
 from understudy.column import Column, Kind, Role
 from understudy.domain import Domain
 from understudy.errors import BadInput, UnknownColumn
@@ -719,10 +720,10 @@ def test_bounds_that_contradict_each_other_are_no_sensitivity():
 SCHEMA = Schema(
     (
         Column(name="who", kind=Kind.INTEGER, role=Role.ID),
-        Column(name="u", kind=Kind.INTEGER, bounds=(0, 1), null=False),
-        Column(name="v", kind=Kind.INTEGER, bounds=(0, 2), null=False),
-        Column(name="c", kind=Kind.INTEGER, bounds=(0, 1), null=False),
-        Column(name="y", kind=Kind.INTEGER, bounds=(0, 1), null=False),
+        numbered("u", 2),
+        numbered("v", 3),
+        numbered("c", 2),
+        numbered("y", 2),
     )
 )
 MAPS = [

@@ -14,6 +14,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from helpers.tables import numbered
 from understudy.column import Column, Kind, Role
 from understudy.domain import Domain
 from understudy.errors import BadInput, UnknownColumn
@@ -487,9 +488,9 @@ def test_unknown_columns_are_refused():
 SCHEMA = Schema(
     (
         Column(name="who", kind=Kind.INTEGER, role=Role.ID),
-        Column(name="a", kind=Kind.INTEGER, bounds=(0, 1), null=False),
-        Column(name="b", kind=Kind.INTEGER, bounds=(0, 2), null=False),
-        Column(name="c", kind=Kind.INTEGER, bounds=(0, 1), null=False),
+        numbered("a", 2),
+        numbered("b", 3),
+        numbered("c", 2),
     )
 )
 ROWS = pa.table({"who": range(8), "a": [0, 1] * 4, "b": [0, 1, 2, 2] * 2, "c": [0] * 7 + [1]})

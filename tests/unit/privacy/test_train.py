@@ -17,6 +17,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import stats
 
+from helpers.tables import numbered
 from understudy.column import Column, Kind, Role
 from understudy.domain import Domain
 from understudy.errors import BadInput, PrivacyRefused, UnknownColumn
@@ -639,9 +640,9 @@ def test_unknown_columns_are_refused():
 SCHEMA = Schema(
     (
         Column(name="who", kind=Kind.INTEGER, role=Role.ID),
-        Column(name="a", kind=Kind.INTEGER, bounds=(0, 2), null=False),
-        Column(name="b", kind=Kind.INTEGER, bounds=(0, 3), null=False),
-        Column(name="y", kind=Kind.INTEGER, bounds=(0, 2), null=False),
+        numbered("a", 3),
+        numbered("b", 4),
+        numbered("y", 3),
     )
 )
 ROWS = pa.table({"who": range(12), "a": [0, 1, 2] * 4, "b": [0, 1, 2, 3] * 3, "y": [0, 1, 2] * 4})

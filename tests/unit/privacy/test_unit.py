@@ -8,6 +8,7 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
+from helpers.tables import numbered
 from understudy.column import Column, Kind, Role
 from understudy.errors import BadInput
 from understudy.privacy.budget import Budget
@@ -18,8 +19,8 @@ from understudy.schema import Schema
 SCHEMA = Schema(
     (
         Column(name="who", kind=Kind.INTEGER, role=Role.ID),
-        Column(name="a", kind=Kind.INTEGER, bounds=(0, 1), null=False),
-        Column(name="b", kind=Kind.INTEGER, bounds=(0, 1), null=False),
+        numbered("a", 2),
+        numbered("b", 2),
     )
 )
 CELLS = tuple(itertools.product(range(2), repeat=2))

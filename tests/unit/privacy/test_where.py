@@ -118,10 +118,10 @@ FLAG = Column(name="flag", kind=Kind.CATEGORICAL, categories=("false", "true", "
         ("age <= 110", ODD, [0, 1, 2, 3, 4, 5, 7]),
         ("age <= -20", ODD, [0, 5, 7]),
         ("age = 120", ODD, [6, 7]),
-        # Without a cell of their own, missing values are in the first one.
-        ("day >= 2020-01-03", DAY, [0, 2, 3]),
-        ("day >= 2020-01-03 12:30", DAY, [0, 2, 3]),
-        ("day <= 1999-12-31", DAY, [0]),
+        # Without a cell of their own, missing values have the hidden one.
+        ("day >= 2020-01-03", DAY, [2, 3, 4]),
+        ("day >= 2020-01-03 12:30", DAY, [2, 3, 4]),
+        ("day <= 1999-12-31", DAY, [0, 4]),
         # A column's own format, or ISO 8601.
         ("day >= 3.1.2020", GERMAN, [2, 3, 4]),
         ("day >= 2020-01-03", GERMAN, [2, 3, 4]),
@@ -278,9 +278,12 @@ def test_integers_and_floats_are_compared_alike(condition, storage):
     assert marked(condition, CODE, storage) == [0, 3]
 
 
-def test_the_first_cell_is_marked_where_stray_values_fall_into_it():
+def test_the_hidden_cell_is_marked_for_stray_values_have_it():
     for column in (replace(AGE, null=False), replace(CODE, null=False), replace(SEX, null=False)):
-        assert marked(f"{column.name} = 1", column)[0] == 0
+        cells = Encoding(Schema((column,))).cells[column.name]
+        found = marked(f"{column.name} = 1", column)
+        assert found[-1] == cells.hidden == cells.size - 1
+        assert len(found) == 2  # and the cell of the value
     # With a cell for unlisted values, missing ones are there, and none in the first.
     assert marked("job = b", replace(JOB, null=False)) == [1, 2]
 
