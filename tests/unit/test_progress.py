@@ -110,7 +110,7 @@ def test_methods_with_many_rounds_tell_how_far_they_have_come(method):
         "Candidates whose size was checked",
         "Candidates that the model has predicted",
         "Candidates that were scored",
-        "Iterations of fitting models",
+        "Passes over models being fitted",
         "Marginals that were measured",
     }
     assert kinds

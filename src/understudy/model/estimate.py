@@ -50,7 +50,7 @@ _FLOOR = 0.05
 _TINY = 1e-300
 _STEEPEST = 1e300
 _TO_BEGIN, _PER_CELL = 2.0, 1e-4
-"""Milliseconds that an iteration takes, about, for the rhythm in which progress is told."""
+"""Milliseconds that a pass over a model takes, about: the rhythm in which progress is told."""
 _LAST_DIGITS = 1e-13
 """Of a logarithm: what rounding may add to a difference of two."""
 
@@ -114,7 +114,7 @@ def estimate(  # noqa: PLR0913 - the last six by name
     known = () if start is None else start.factors
     targets = {clique: _target(values, v, rows) for clique, (values, v) in told.items()}
     potentials = marginals.begun(targets, known)
-    iterates = _told(_descent(marginals, wanted, weight, potentials), len(wanted))
+    iterates = _descent(marginals, wanted, weight, potentials)
     best, trace, converged = _followed(iterates, stop)
     factors = (*zeros, *marginals.factors(best.potentials))
     model = GraphicalModel(domain, rows, factors, tuple(measurements))
@@ -165,6 +165,8 @@ class _Marginals:
         self.domain, self.cliques = domain, cliques
         self.tree = JunctionTree.of(domain, [*cliques, *(factor.clique for factor in zeros)])
         self._inference = Inference(self.tree)
+        cells = sum(domain.size(clique) for clique in self.tree.cliques)
+        self._work = _TO_BEGIN + _PER_CELL * cells
         self._shapes = [domain.shape(clique) for clique in cliques]
         ends = np.cumsum([domain.size(clique) for clique in cliques], dtype=np.intp)
         starts = [0, *ends]
@@ -226,6 +228,7 @@ class _Marginals:
 
     def __call__(self, potentials: Vector) -> tuple[Vector, float]:
         """The marginals, and the logarithm of the sum over all cells."""
+        worked("Passes over models being fitted", 1, self._work)
         tree_potentials = []
         for members, gathering, base in self._places:
             parts = [potentials[self._slices[k]].reshape(self._shapes[k]) for k in members]
@@ -291,13 +294,6 @@ def _descent(
             potentials, paid, reached_loss = best.potentials, 0.0, best.loss
             latest, log_total = marginals(potentials)
             average = latest
-        yield point
-
-
-def _told(points: Iterator[_Point], cells: int) -> Iterator[_Point]:
-    """The same points; progress is told by their number."""
-    for point in points:
-        worked("Iterations of fitting models", 1, _TO_BEGIN + _PER_CELL * cells)
         yield point
 
 

@@ -119,7 +119,7 @@ _SCHEMA, _STORAGE, _UNIT = "schema", "storage", "unit"
 _OWN = frozenset({_SCHEMA, _STORAGE, READING, _UNIT, TABLE_ID, CAPS, EACH})
 """Public inputs that the ledger lists itself: the guarantee is told by some of them."""
 _MEASURED, _TO_COUNT = "Marginals that were measured", 3.0
-_SCORED, _TO_SCORE = "Candidates that were scored", 0.2
+_SCORED, _TO_SCORE = "Candidates that were scored", 0.03
 """What is told of progress, and about how many milliseconds a step takes."""
 
 

@@ -27,6 +27,7 @@ from understudy.privacy import whole
 from understudy.privacy.layer_inputs import INPUT_BITS, LayerInputs, PackedInputs
 from understudy.privacy.noise import RATE_GRID, RandomSource, gaussian_noise, joins
 from understudy.privacy.row_maps import Codes, in_parts
+from understudy.privacy.steps_told import worked
 from understudy.privacy.unit import Sensitivity
 from understudy.privacy.weights import UNIT
 from understudy.privacy.whole import Whole
@@ -42,6 +43,8 @@ _FEATURE_BITS, _LARGEST_FEATURE = INPUT_BITS, 2.0**6
 _WEIGHT_BITS, _LARGEST_WEIGHT = 16, 2.0**7
 _LOGIT_BITS, _LARGEST_LOGIT = 10, 2.0**4
 _ERROR_BITS, _LARGEST_ERROR = 16, 2.0**4
+_PER_WEIGHT = 2e-6
+"""Milliseconds of a step on drawn rows, about, by row and weight: the rhythm of progress."""
 ONE_ERROR = 2.0**_ERROR_BITS
 """An error of 1, in whole steps."""
 _MOST_KEPT, _KEPT_BESIDES = 2 * 10**7, 4
@@ -303,7 +306,9 @@ def taught_by(task: Training, codes: Codes) -> tuple[NDArray[np.float64], ...]:
     with _libraries().limit(limits=1, user_api="blas"), np.errstate(all="ignore"):
         descent = _Descent(task, max(rows, 1))
         parts = list(_parts(task, blocks))
+        work = _PER_WEIGHT * rows * task.parameters
         for _ in range(task.steps):
+            worked("Training steps on drawn rows", 1, work)
             descent.go(_total(task, descent.layers, parts))
     return tuple(descent.layers)
 
