@@ -23,6 +23,8 @@ from rich.table import Table
 from scipy import stats
 
 LEVEL = 0.95
+FEWEST = 6
+"""Pairs of runs; fewer have no such interval of a median."""
 START = "import sys; from understudy.cli import main; sys.argv[0] = 'understudy'; main()"
 
 
@@ -59,9 +61,8 @@ def main() -> int:
         report.add_row(name, f"{statistics.median(found):.2f}", f"{min(found):.2f}")
     console = Console(width=100)
     console.print(report)
-    console.print(
-        f"new / old: {median:.3f} ({least:.3f} to {greatest:.3f}), median and 95 % interval"
-    )
+    about = "95 % interval" if options.repeats >= FEWEST else "least and greatest"
+    console.print(f"new / old: median {median:.3f}, {about} {least:.3f} to {greatest:.3f}")
     console.print(f"fastest new / fastest old: {min(new) / min(old):.3f}")
     return 0 if median <= options.limit else 1
 
@@ -96,7 +97,7 @@ def median_interval(values: Sequence[float]) -> tuple[float, float, float]:
     """Return the median, and the ends of its 95 % interval by ranks.
 
     The number of values below the true median is binomial, whatever the distribution. Fewer than
-    six values have no such interval: then it reaches from the least to the greatest.
+    `FEWEST` values have no such interval: then it reaches from the least to the greatest.
     """
     ordered, count = sorted(values), len(values)
     rank = max(int(stats.binom.ppf((1 - LEVEL) / 2, count, 0.5)), 1)

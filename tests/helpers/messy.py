@@ -255,7 +255,9 @@ def _codes(rows: int, rng: np.random.Generator) -> dict[str, np.ndarray]:
     rare = (1 - sum(_COUNTRY_SHARES)) / len(RARE_COUNTRIES)
     countries = (*FREQUENT_COUNTRIES, *RARE_COUNTRIES)
     shares = np.array([*_COUNTRY_SHARES, *[rare] * len(RARE_COUNTRIES)])
-    icd, zips = _icd_codes(rng), _zip_codes(rng)
+    # Tables of all seeds use the same codes.
+    fixed = np.random.default_rng(SEED)
+    icd, zips = _icd_codes(fixed), _zip_codes(fixed)
     return {
         "country": rng.choice(countries, rows, p=shares / shares.sum()),
         "job": _drawn(_JOBS, rows, rng),

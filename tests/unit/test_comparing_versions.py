@@ -143,6 +143,7 @@ def test_a_version_is_timed_in_a_process_of_its_own(tmp_path, monkeypatch, capsy
     monkeypatch.setattr(sys, "argv", ["whole_process.py", *command])
     assert whole_process.main() == 1
     said = capsys.readouterr().out
-    assert "new / old:" in said
+    assert "new / old: median" in said
+    assert "least and greatest" in said
     monkeypatch.setattr(sys, "argv", ["whole_process.py", *command, "--limit", "1000"])
     assert whole_process.main() == 0
