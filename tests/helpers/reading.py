@@ -41,6 +41,9 @@ class Reading:
         return self.codes.total()
 
 
+_MOST_COUNTED = 2**20
+
+
 def read(  # noqa: PLR0913 - by name
     source, schema, *, shapes=False, person=None, weights=None, few=False, **how
 ):
@@ -55,7 +58,10 @@ def read(  # noqa: PLR0913 - by name
 
 def _read(private, weights, *, few):
     names = private.domain.names
-    cliques = [(), names[:2]] if few else [(), *((name,) for name in names), names[:2]]
+    # Two columns of shapes have more cells together than are counted at once; their codes, row by
+    # row, are compared below all the same.
+    pair = [names[:2]] if private.domain.size(names[:2]) <= _MOST_COUNTED else []
+    cliques = [(), *pair] if few else [(), *((name,) for name in names), *pair]
     codes = Counter()
     for block, _ in private.blocks():
         codes.update(zip(*(block[name].tolist() for name in names), strict=True))
