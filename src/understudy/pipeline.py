@@ -9,6 +9,7 @@ import numpy as np
 from understudy import demanded
 from understudy.chosen import Chosen
 from understudy.errors import BadInput, PrivacyRefused
+from understudy.inference_notes import discovery_notes, lost_target
 from understudy.knowledge import Independence
 from understudy.mechanisms.api import Mechanism, Model, Remarking, Revealing
 from understudy.mechanisms.catalog import AUTO
@@ -37,8 +38,6 @@ _CLEAR = 3.0
 """Standard deviations of noise."""
 _LITTLE = 0.001
 """Of all rows: fewer malformed records need no note."""
-_MUCH = 0.02
-"""Of all rows: a value so common is missed, once it is lost."""
 
 _REVEALS = (
     "This method reads rows as they are and promises nothing. Choose one that is private (lk2ss "
@@ -178,7 +177,7 @@ def synthesize(  # noqa: PLR0913 - each is a choice of its own, by name
         plan = None if strict or alone else discover.plan(book, finding)
         malformed = None if alone else discover.malformed(book)
         stated = book.schema
-        known, notes = ((), ()) if plan is None else _discover(book, plan, tell)
+        known, notes = ((), ()) if plan is None else _discover(book, plan, chosen, tell)
         missed = () if alone else strays.count(book, stated)
         asked, weighed = book, None
         if protection is not None:
@@ -203,8 +202,11 @@ def synthesize(  # noqa: PLR0913 - each is a choice of its own, by name
     drawn = _drawn(model, facts, count, seed)
     about = personal_notes(certificate.public, facts)
     said = recipe.remarks(model, book.schema.target) if isinstance(recipe, Remarking) else ()
+    lost = lost_target(facts)
     notes = (*_malformed_note(malformed, total), *notes, *_stray_notes(book, model, missed, total))
-    return Release(drawn, certificate, facts, model, (*costs, *about, *notes, *said, *note))
+    first = () if lost is None else (lost,)
+    notes = (*first, *costs, *about, *notes, *said, *note)
+    return Release(drawn, certificate, facts, model, notes)
 
 
 def _reads_alone(recipe: Mechanism) -> bool:
@@ -296,37 +298,19 @@ def _declare(book: Ledger, chosen: Chosen, rows: int | None) -> None:
 
 
 def _discover(
-    book: Ledger, plan: discover.Plan, tell: Teller
+    book: Ledger, plan: discover.Plan, chosen: Chosen, tell: Teller
 ) -> tuple[tuple[Measurement, ...], tuple[str, ...]]:
     """Infer what the schema leaves open; what was measured on the way is known."""
     book.declare("discovery", {"share": plan.share, "columns": list(plan.columns)})
     tell(
-        f"Finding out what nobody has declared about {len(plan.columns)} columns, for "
-        f"{plan.share:.0%} of the budget: noise ±{plan.noise:,.0f} rows, and a value is told when "
-        f"about {plan.least:,} rows share it"
+        f"Inferring the schema of {len(plan.columns)} columns with {plan.share:.0%} of the budget "
+        f"(noise ±{plan.noise:,.0f} rows; a category is released if about {plan.least:,} rows "
+        "share it)"
     )
-    found = discover.discover(book, plan)
-    return found.known, _notes(found, plan)
-
-
-def _notes(found: discover.Discovered, plan: discover.Plan) -> tuple[str, ...]:
-    """What a person should know where the table is small for what was asked of it."""
-    notes = []
-    if found.nothing:
-        notes.append(
-            f"Nothing stood out of the noise in {len(found.nothing)} of {len(plan.columns)} "
-            f"columns: {', '.join(found.nothing)}. They hold no information in this release: too "
-            "few rows share a value there, or the table is small for this epsilon. State in a "
-            "schema what these columns may hold (`understudy schema` drafts one for you to review) "
-            "or drop them, or choose a larger epsilon."
-        )
-    if plan.least > _MUCH * found.rows:
-        notes.append(
-            f"Values that fewer than about {plan.least:,} rows share could not be told apart from "
-            f"noise, and the table has about {max(found.rows, 0):,.0f}. Categories and tails may "
-            f"be missing in: {', '.join(plan.columns)}. A schema that states them keeps them."
-        )
-    return tuple(notes)
+    personal = chosen.personal
+    suggested = personal.uncertain(book.schema, book.storage)
+    found = discover.discover(book, plan, suggested=suggested, named=personal.used)
+    return found.known, discovery_notes(found, plan, book.schema)
 
 
 def _count(rows: int | None, total: float, schema: Schema) -> tuple[int, tuple[str, ...]]:

@@ -122,7 +122,11 @@ def _opened(chosen: Chosen, facts: Schema, book: Ledger) -> Opened:
     discover.malformed(book)
     if protection is not None:
         protection.check(book.budget, book.unit, facts, share)
-    found = None if finding is None else discover.discover(book, finding)
+    found = None
+    if finding is not None:
+        personal = chosen.personal
+        suggested = personal.uncertain(book.schema, book.storage)
+        found = discover.discover(book, finding, suggested=suggested, named=personal.used)
     known, opening = () if found is None else found.known, len(book.entries)
     strays.count(book, facts)
     if protection is None:

@@ -45,6 +45,8 @@ class Beyond(NamedTuple):
     below: float
     above: float
     scale: float
+    noise: float
+    """The noise of a single fine cell: tails that hold fewer values do not stand out."""
 
 
 class Found(NamedTuple):
@@ -129,7 +131,8 @@ def numbers(column: Column, fine: Fine, common: CommonValues | None, rows: float
     above = _part(counts, variance, begins[-1], len(counts))
     _move(below, starts[0], bins, alone)
     _move(above, last, bins, alone)
-    beyond = Beyond(below.rows, above.rows, max(below.variance, above.variance) ** 0.5)
+    spread = max(below.variance, above.variance) ** 0.5
+    beyond = Beyond(below.rows, above.rows, spread, cells.scale)
     if column.bins is not None or column.atoms:
         # Bins that a person chose stay as they are; only the bounds are found out.
         bounds = _value(column.kind, starts[0]), _value(column.kind, last)
