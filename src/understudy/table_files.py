@@ -7,7 +7,6 @@ from typing import IO
 
 import pyarrow as pa
 import pyarrow.compute as pc
-from pyarrow import csv
 
 from understudy.column import Column
 from understudy.encode import Encoding
@@ -62,22 +61,16 @@ def write_rows(  # noqa: PLR0913 - the last three by name
     empty = pa.schema(arrow_types(schema).items()).empty_table()
     if not raw_text:
         empty, blocks = _formula_safe(empty), map(_formula_safe, blocks)
-    options = csv.WriteOptions(quoting_style="needed", delimiter=delimiter)
-    with csv.CSVWriter(sink, empty.schema, write_options=options) as text:
-        for block in blocks:
-            if columns:
-                named = block.rename_columns([*arrow_types(schema)])
-                sink.write(_lines(rendered(named, columns), columns, delimiter))
-            else:
-                text.write_table(block)
+    names = pa.array(empty.column_names, pa.large_string())
+    sink.write(f"{delimiter.join(_quoted(names, delimiter).to_pylist())}\n".encode())
+    for block in blocks:
+        named = block.rename_columns([*arrow_types(schema)])
+        sink.write(_lines(rendered(named, columns), delimiter))
 
 
-def _lines(table: pa.Table, columns: Mapping[str, Column], delimiter: str) -> memoryview:
-    """Return the lines of a CSV file; of text, numbers and dates are in quotes only if needed."""
-    texts = [
-        _cells(table[name].combine_chunks(), delimiter, plain=name in columns)
-        for name in table.column_names
-    ]
+def _lines(table: pa.Table, delimiter: str) -> memoryview:
+    """Return the lines of a CSV file."""
+    texts = [_cells(table[name].combine_chunks(), delimiter) for name in table.column_names]
     mark, end, nothing = (pa.scalar(text, pa.large_string()) for text in (delimiter, "\n", ""))
     joined = pc.binary_join_element_wise(*texts, mark, null_handling="replace", null_replacement="")
     lines = pc.binary_join_element_wise(joined, nothing, end)
@@ -86,18 +79,21 @@ def _lines(table: pa.Table, columns: Mapping[str, Column], delimiter: str) -> me
     return memoryview(lines.buffers()[2] or b"")[start:stop]
 
 
-def _cells(cells: pa.Array, delimiter: str, *, plain: bool) -> pa.Array:
+def _cells(cells: pa.Array, delimiter: str) -> pa.Array:
     """Return the cells of a column as a CSV file holds them."""
-    text = pa.types.is_string(cells.type)
-    cells = cells.cast(pa.large_string())
-    if not text:
-        return cells
+    if not pa.types.is_string(cells.type):
+        return cells.cast(pa.large_string())
+    coded = cells.dictionary_encode()  # most text repeats a few values
+    values = _quoted(coded.dictionary.cast(pa.large_string()), delimiter)
+    return values.take(coded.indices)
+
+
+def _quoted(texts: pa.Array, delimiter: str) -> pa.Array:
+    """Return texts with those in quotes that a CSV file cannot hold otherwise."""
     mark, nothing = (pa.scalar(text, pa.large_string()) for text in ('"', ""))
-    doubled = pc.replace_substring(cells, '"', '""')
+    doubled = pc.replace_substring(texts, '"', '""')
     quoted = pc.binary_join_element_wise(mark, doubled, mark, nothing)
-    if not plain:
-        return quoted
-    return pc.if_else(pc.match_substring_regex(cells, f'[{delimiter}"\r\n]'), quoted, cells)
+    return pc.if_else(pc.match_substring_regex(texts, f'[{delimiter}"\r\n]'), quoted, texts)
 
 
 def _formula_safe(table: pa.Table) -> pa.Table:

@@ -189,9 +189,8 @@ def discover(
             found[name] = Found(left_out(column, personal[name]), None)
             continue
         if look.kind is not None:
-            column = replace(
-                column, kind=look.kind, null=look.null, source=Source.BOUGHT, **look.facts
-            )
+            null = look.null or (column.null is None and name in fine and fine[name].has_missing)
+            column = replace(column, kind=look.kind, null=null, source=Source.BOUGHT, **look.facts)
         if name in fine:
             found[name] = numbers(column, fine[name], atoms.get(name), rows)
         elif name in told and told[name].values:

@@ -20,8 +20,7 @@ from understudy.encode.shape_grid import MISSING
 from understudy.errors import SchemaError
 from understudy.privacy.answers import CommonValues, Measurement
 from understudy.privacy.bins import Histogram, fine_edges, merged
-from understudy.privacy.evidence import STANDS_OUT
-from understudy.privacy.kinds import Looks
+from understudy.privacy.kinds import MISSING_STANDS_OUT, Looks
 
 _LIKELY = 3.0
 _FEW = 0.001
@@ -66,10 +65,15 @@ class Fine(NamedTuple):
     histogram: Histogram
     missing: float
 
+    @property
+    def has_missing(self) -> bool:
+        """Whether missing cells stand out of the noise."""
+        return self.missing > MISSING_STANDS_OUT * self.histogram.scale
+
 
 def with_nulls(column: Column, answer: Measurement) -> Found:
     """A column of which only this was open: whether cells may be missing, the last of its own."""
-    null = bool(answer.values[-1] > STANDS_OUT * answer.scale)
+    null = bool(answer.values[-1] > MISSING_STANDS_OUT * answer.scale)
     found = replace(column, null=null, source=Source.BOUGHT)
     if null or column.other is None:  # the few that are missing have the hidden cell
         return Found(found, answer)

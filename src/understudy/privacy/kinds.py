@@ -27,6 +27,8 @@ from understudy.privacy.evidence import STANDS_OUT, Counts, Written, clear
 from understudy.privacy.number_formats import written_numbers
 from understudy.privacy.spans import Span, date_span, number_span
 
+MISSING_STANDS_OUT = 3.0
+"""Standard deviations: where cells are missing after all, a few rows have no code."""
 _MOSTLY = 0.8
 """Numbers with a few words between them are numbers, and the words count as missing."""
 _MAJORITY = 0.5
@@ -102,7 +104,7 @@ def looks(
         unread = seen.values - (0.0 if written is None else written.read)
     null = column.null
     if null is None:
-        null = shapes[MISSING] + unread > STANDS_OUT * scale
+        null = shapes[MISSING] + unread > MISSING_STANDS_OUT * scale
     if kind is not None and kind.numeric and span is None:
         return Looks(None, bool(null))
     facts = {} if written is None else _new_facts(column, kind, written)
