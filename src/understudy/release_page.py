@@ -4,6 +4,7 @@ from pathlib import Path
 from typing import Any
 
 from understudy.errors import listed
+from understudy.inference_notes import lost_target
 from understudy.personal import personal_fields
 from understudy.release import Release
 from understudy.report.public import PARAMETERS, choices, declared, general, how_labels
@@ -15,6 +16,7 @@ def release_page(release: Release, folder: Path) -> dict[str, Any]:
     certificate = release.certificate
     return {
         "weak": list(certificate.weak),
+        "lost_target": lost_target(release.schema),
         "folder": str(folder),
         "files": sorted(path.name for path in folder.iterdir()),
         "rows": release.rows.count,
@@ -43,6 +45,8 @@ def show(page: dict[str, Any]) -> None:
     promise = list(page["promise"])
     if page["weak"]:
         console.print(f"{promise.pop(0)}\n", style="bold", soft_wrap=True)
+    if page["lost_target"]:
+        console.print(f"{page['lost_target']}\n", style="bold", soft_wrap=True)
     console.print(f"Release: {shape}, in {page['folder']}\n", style="bold", soft_wrap=True)
     for line in promise:
         say(console, line)
@@ -71,5 +75,5 @@ def _sections(page: dict[str, Any]) -> dict[str, list[str]]:
         "How it was made": [page["labels"]] if page["labels"] else [],
         "What is taken as public": public,
         f"What was found out with noise{paid}": page["bought"],
-        "Please note": page["notes"],
+        "Please note": [note for note in page["notes"] if note != page["lost_target"]],
     }

@@ -8,6 +8,7 @@ import numpy as np
 
 from understudy.domain import Clique
 from understudy.encode import Encoding
+from understudy.inference_notes import lost_target
 from understudy.mechanisms.api import Model
 from understudy.model.cliques import cliques_of
 from understudy.model.labelled import LabelledModel
@@ -65,6 +66,11 @@ class Report:
     def private(self) -> bool:
         """Whether there is a promise."""
         return not self.certificate.not_private
+
+    @property
+    def lost_target(self) -> str | None:
+        """A warning where fewer than two classes of the target are known."""
+        return lost_target(self.schema)
 
     @property
     def weak(self) -> tuple[str, ...]:
