@@ -10,20 +10,18 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from understudy.privacy.kinds import Span
+from understudy.encode.numbers import MOST_UNIT_BINS
+from understudy.privacy.extent import extent
+from understudy.privacy.spans import Span
 
-FINE_CELLS = 256
+FINE_CELLS, _FEW_CELLS = 256, 32
 MOST_MERGED = 32
 """How many bins are aimed at, beside values that stay alone."""
 _LEAST_PIECES = 4
+_PER_CELL = 1.5
+"""A fine cell should hold this many standard deviations of noise, on average."""
 _CLEAR = 8.0
 """A bin should hold this many standard deviations of one cell's noise."""
-_SOMETHING = 4.5
-_WINDOWS = (1, 2, 4, 8, 16, 32)
-"""So many cells side by side are looked at together, for a thin tail shows in no single cell."""
-_TOO_MANY = 0.05
-_FEW = 0.002
-"""So few rows beyond a bound move to it: one wide bin for them would draw all over it."""
 _Counts = NDArray[np.float64]
 
 
@@ -47,12 +45,22 @@ class Histogram:
         return np.diff(self.edges) == 1 if self.whole else np.zeros(len(self.counts), bool)
 
 
-def fine_edges(span: Span, *, whole: bool) -> tuple[float, ...]:
+def fine_cells(rows: float, scale: float) -> int:
+    """Return how many fine cells a column should have: fewer where noise would drown them.
+
+    >>> fine_cells(50_000, 60.0), fine_cells(8_000, 60.0), fine_cells(500, 60.0)
+    (256, 88, 32)
+    """
+    return int(np.clip(max(rows, 1.0) / (_PER_CELL * scale), _FEW_CELLS, FINE_CELLS))
+
+
+def fine_edges(span: Span, *, whole: bool, cells: int = FINE_CELLS) -> tuple[float, ...]:
     """Edges of a fine grid over a span: each coarse cell is cut in proportion to its mass."""
-    if whole and span.edges[-1] - span.edges[0] <= FINE_CELLS:
+    width = span.edges[-1] - span.edges[0]
+    if whole and width <= max(cells, MOST_UNIT_BINS):
         return tuple(float(edge) for edge in np.arange(span.edges[0], span.edges[-1] + 1))
     share = span.masses / max(float(span.masses.sum()), 1.0)
-    spare = max(FINE_CELLS - _LEAST_PIECES * len(share), 0)
+    spare = max(cells - _LEAST_PIECES * len(share), 0)
     wanted = _LEAST_PIECES + share * spare
     pieces = 2 ** np.floor(np.log2(wanted)).astype(int)  # halves of halves make short numbers
     cuts = [
@@ -76,7 +84,8 @@ def merged(fine: Histogram, rest: _Counts, rows: float) -> list[int]:
 
     `rest` is what the cells hold beside values that stay alone.
     """
-    start, stop = _occupied(fine, rows)
+    found = extent(fine.counts, fine.scale, rows)
+    start, stop = (0, len(fine.counts)) if found is None else (found.start, found.stop)
     counts = rest[start:stop]
     alone = counts >= max(rows / MOST_MERGED, _CLEAR * fine.scale)
     together = float(np.maximum(counts[~alone], 0).sum())
@@ -94,32 +103,3 @@ def merged(fine: Histogram, rest: _Counts, rows: float) -> list[int]:
     if few and len(begins) > 1 and not alone[begins[-1] - start - 1]:
         begins.pop()
     return [*begins, stop]
-
-
-def _occupied(fine: Histogram, rows: float) -> tuple[int, int]:
-    """The cells without those at either end that hold next to nothing."""
-    first = _first(fine.counts, fine.scale, rows)
-    last = len(fine.counts) - _first(fine.counts[::-1], fine.scale, rows)
-    return (first, last) if first < last else (0, len(fine.counts))
-
-
-def _first(counts: _Counts, scale: float, rows: float) -> int:
-    """How many cells at the start hold next to nothing, as far as noise lets tell."""
-    windows = [width for width in _WINDOWS if width <= len(counts)]
-    end, width = min((_first_clear(counts, scale, width), width) for width in windows)
-    if end > len(counts):
-        return 0
-    # Where a window stands out for the first time, rows begin inside it.
-    inside = np.flatnonzero(counts[end - width : end] > 0)
-    first = end - width + int(inside[0])
-    if counts[:first].sum() + scale * np.sqrt(first) > _TOO_MANY * rows:
-        return 0  # on a small table noise may hide what matters
-    beyond = np.cumsum(counts[first:]) > _FEW * rows
-    return first + int(np.argmax(beyond)) if beyond.any() else first
-
-
-def _first_clear(counts: _Counts, scale: float, width: int) -> int:
-    """Where the first window of this width ends that stands out; beyond all cells if none does."""
-    sums = np.convolve(counts, np.ones(width), mode="valid")
-    clear = np.flatnonzero(sums > _SOMETHING * scale * np.sqrt(width))
-    return int(clear[0]) + width if clear.size else len(counts) + 1

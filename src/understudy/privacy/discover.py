@@ -12,15 +12,16 @@ The answers double as the columns' first measurements, so nothing is paid twice.
 stands out of the noise a column comes out as "other" throughout, and its name is told.
 """
 
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
 
 from understudy.column import Kind, Role, Source
 from understudy.encode.shapes import ShapeCells
 from understudy.privacy.answers import CommonValues, MalformedRecords, Measurement
-from understudy.privacy.bins import crowded
+from understudy.privacy.bins import FINE_CELLS, crowded, fine_cells
 from understudy.privacy.found import (
+    Beyond,
     Fine,
     Found,
     blank,
@@ -43,6 +44,8 @@ MALFORMED_SHARE = Fraction(1, 200)
 DELTA_SHARE = 0.1
 """How much of δ is kept for values told by a threshold."""
 _LOOKS, _COUNTS, _ATOMS = 0.25, 0.60, 0.15
+_TARGET = 1 / 4
+"""How much of each question the target gets: without its classes the release is of no use."""
 _FOR_CATEGORIES = Fraction(7, 10)
 """Of the δ that is kept for values; the rest is for atoms."""
 
@@ -71,6 +74,8 @@ class Discovered:
     """Columns of which nothing stood out of the noise."""
     rows: float
     """How many rows there are, about; noise may make it negative."""
+    beyond: Mapping[str, Beyond]
+    """By numeric column, about how many values lie beyond the inferred bounds."""
     personal: Mapping[str, Role] = field(default_factory=dict)
     """By column, the role of identifiers and personal fields: none of their values is used."""
     unread: Mapping[str, float] = field(default_factory=dict)
@@ -105,15 +110,17 @@ def plan(ledger: Ledger, share: float = SHARE) -> Plan | None:
     if not names:
         return None
     share = share_of(ledger.schema, share)
-    whole = _after_malformed(ledger) * Fraction(share)
+    own = _target_share(names, ledger.schema.target)
+    others, rest = len(names) - (own > 0), 1 - Fraction(own)
+    whole = _after_malformed(ledger) * Fraction(share) * rest
     look = marginals_price(
-        len(names) + 1, ledger.unit, rho=whole * Fraction(_LOOKS), scale=None, weights=None
+        others + 1, ledger.unit, rho=whole * Fraction(_LOOKS), scale=None, weights=None
     )
     told = values_price(
-        len(names),
+        others,
         ledger.unit,
         rho=whole * Fraction(_COUNTS),
-        delta=ledger.rest_delta() * _FOR_CATEGORIES,
+        delta=ledger.rest_delta() * _FOR_CATEGORIES * rest,
     )
     return Plan(names, share, look.scale, told.threshold)
 
@@ -137,9 +144,7 @@ def discover(
     for_looks, for_counts, for_atoms = part.split(_LOOKS, _COUNTS, _ATOMS)
     delta = ledger.rest_delta()
 
-    *answers, total = for_looks.measure(
-        [*((name,) for name in plan.columns), ()], rho=for_looks.rest()
-    )
+    *answers, total = _shapes_and_rows(for_looks, plan.columns, ledger.schema.target)
     rows = max(float(total.values), 1.0)
     shaped = {a.clique[0]: a for a in answers if _has_shapes(ledger, a.clique[0])}
     free = free_columns(ledger.schema, named)
@@ -157,9 +162,20 @@ def discover(
     }
 
     stated = ledger.schema
-    finer = [refined(column, seen.get(column.name)) for column in ledger.schema]
+    groups = [
+        (own, {name: seen[name] for name in names}, share)
+        for own, names, share in _target_first(for_counts, tuple(seen), stated.target)
+    ]
+    cells: dict[str, int] = {}
+    for own, looked, _ in groups:
+        cells |= _fine_cells(own, looked, rows)
+    finer = [refined(c, seen.get(c.name), cells.get(c.name, FINE_CELLS)) for c in ledger.schema]
     ledger.recode(replace(ledger.schema, columns=tuple(finer)), shapes=True)
-    fine, told = _counts(ledger, for_counts, seen, delta * _FOR_CATEGORIES)
+    fine: dict[str, Fine] = {}
+    told: dict[str, CommonValues] = {}
+    for own, looked, share in groups:
+        numeric, listed = _counts(ledger, own, looked, delta * _FOR_CATEGORIES * share)
+        fine, told = fine | numeric, told | listed
     atoms = _atoms(ledger, for_atoms, fine, delta * (1 - _FOR_CATEGORIES))
 
     personal = {name: look.role for name, look in seen.items() if look.role is not None}
@@ -186,9 +202,58 @@ def discover(
     ledger.recode(replace(ledger.schema, columns=tuple(columns)))
     known = [one.measured for one in found.values() if one.measured is not None]
     nothing = [name for name, one in found.items() if one.nothing]
+    beyond = {name: one.beyond for name, one in found.items() if one.beyond is not None}
     unread = {name: seen[name].unread for name in fine}
     other = {name: one.other for name, one in found.items() if one.other > 0}
-    return Discovered((*known, total), tuple(nothing), float(total.values), personal, unread, other)
+    return Discovered(
+        (*known, total), tuple(nothing), float(total.values), beyond, personal, unread, other
+    )
+
+
+def _target_share(names: Sequence[str], target: str | None) -> float:
+    """Return the share of each question that the target gets; 0 where it gets no own one."""
+    return max(_TARGET, 1 / len(names)) if target in names and len(names) > 1 else 0.0
+
+
+def _target_first(
+    part: Ledger, names: Sequence[str], target: str | None
+) -> list[tuple[Ledger, tuple[str, ...], Fraction]]:
+    """Return the target with a share of its own, and then the other columns with the rest."""
+    share = _target_share(names, target)
+    if not share:
+        return [(part, tuple(names), Fraction(1))] if names else []
+    own, rest = part.split(share, 1 - share)
+    others = tuple(name for name in names if name != target)
+    return [(own, (str(target),), Fraction(share)), (rest, others, 1 - Fraction(share))]
+
+
+def _shapes_and_rows(
+    part: Ledger, names: Sequence[str], target: str | None
+) -> tuple[Measurement, ...]:
+    """Measure the shapes of columns, and last the number of rows."""
+    *first, (rest, others, _) = _target_first(part, names, target)
+    answers = [
+        answer
+        for own, alone, _ in first
+        for answer in own.measure([(name,) for name in alone], rho=own.rest())
+    ]
+    return (*answers, *rest.measure([*((name,) for name in others), ()], rho=rest.rest()))
+
+
+def _fine_cells(part: Ledger, seen: dict[str, Looks], rows: float) -> dict[str, int]:
+    """Return by numeric column how many fine cells the noise allows."""
+    numeric, rho = _numeric_share(part, seen)
+    if not numeric:
+        return {}
+    scale = part.measure_event([(name,) for name in numeric], rho=rho).scale
+    return dict.fromkeys(numeric, fine_cells(rows, scale))
+
+
+def _numeric_share(part: Ledger, seen: dict[str, Looks]) -> tuple[list[str], Fraction]:
+    """Return the numeric columns, and their share of a budget that others have a part in."""
+    numeric = [name for name, look in seen.items() if look.span is not None]
+    listed = [name for name, look in seen.items() if look.kind is not None and look.kind.listed]
+    return numeric, part.rest() * Fraction(len(numeric), max(len(numeric) + len(listed), 1))
 
 
 def _has_shapes(ledger: Ledger, name: str) -> bool:
@@ -205,18 +270,15 @@ def _counts(
     ledger: Ledger, part: Ledger, seen: dict[str, Looks], delta: Fraction
 ) -> tuple[dict[str, Fine], dict[str, CommonValues]]:
     """Fine histograms of numbers, and the common values of the others."""
-    numeric = [name for name, look in seen.items() if look.span is not None]
+    numeric, share = _numeric_share(part, seen)
     listed = [name for name, look in seen.items() if look.kind is not None and look.kind.listed]
-    whole = part.rest()
     fine, told = {}, {}
     if numeric:
-        share = whole * Fraction(len(numeric), len(numeric) + len(listed))
         for answer in part.measure([(name,) for name in numeric], rho=share):
             (name,) = answer.clique
             fine[name] = fine_counts(ledger.schema[name], answer)
     if listed:
-        share = whole * Fraction(len(listed), len(numeric) + len(listed))
-        answers = part.values(dict.fromkeys(listed), rho=min(share, part.rest()), delta=delta)
+        answers = part.values(dict.fromkeys(listed), rho=part.rest(), delta=delta)
         told = {answer.column: answer for answer in answers}
     return fine, told
 

@@ -39,12 +39,21 @@ class _Mass(NamedTuple):
     variance: float
 
 
+class Beyond(NamedTuple):
+    """About how many values of a column lie below and above its bounds, and the larger noise."""
+
+    below: float
+    above: float
+    scale: float
+
+
 class Found(NamedTuple):
     """The facts of a column, and a first count of its cells where there is one."""
 
     column: Column
     measured: Measurement | None
     nothing: bool = False
+    beyond: Beyond | None = None
     other: float = 0.0
     """The share of the rows that hold a value outside the categories, about."""
 
@@ -78,13 +87,13 @@ def fine_counts(column: Column, answer: Measurement) -> Fine:
     return Fine(cells, float(answer.values[-1]))
 
 
-def refined(column: Column, look: Looks | None) -> Column:
-    """The column as it is counted next: by a fine grid, or by its values."""
+def refined(column: Column, look: Looks | None, cells: int) -> Column:
+    """The column as it is counted next: by a grid of about so many cells, or by its values."""
     if look is None or look.kind is None:
         return column
     if look.span is None:
         return replace(column, kind=look.kind, null=True, source=Source.BOUGHT, **look.facts)
-    edges = fine_edges(look.span, whole=look.kind is not Kind.REAL)
+    edges = fine_edges(look.span, whole=look.kind is not Kind.REAL, cells=cells)
     values = tuple(_value(look.kind, edge) for edge in edges)
     return replace(
         column,
@@ -117,19 +126,22 @@ def numbers(column: Column, fine: Fine, common: CommonValues | None, rows: float
     if not unit and last == starts[-2]:
         # Edges cannot say that the last bin holds a single value; an atom can.
         alone[last] = bins.pop(last)
-    _move(_part(counts, variance, 0, begins[0]), starts[0], bins, alone)
-    _move(_part(counts, variance, begins[-1], len(counts)), last, bins, alone)
+    below = _part(counts, variance, 0, begins[0])
+    above = _part(counts, variance, begins[-1], len(counts))
+    _move(below, starts[0], bins, alone)
+    _move(above, last, bins, alone)
+    beyond = Beyond(below.rows, above.rows, max(below.variance, above.variance) ** 0.5)
     if column.bins is not None or column.atoms:
         # Bins that a person chose stay as they are; only the bounds are found out.
         bounds = _value(column.kind, starts[0]), _value(column.kind, last)
-        return Found(_with_bounds(column, bounds), None)
+        return Found(_with_bounds(column, bounds), None, beyond=beyond)
     atoms = tuple(_value(column.kind, atom) for atom in sorted(alone))
     cuts = tuple(_value(column.kind, cut) for cut in (*bins, last))
     if unit:  # every value has a cell of its own
         column = replace(column, bounds=(cuts[0], cuts[-1]), atoms=atoms)
     else:
         column = replace(column, edges=cuts, atoms=atoms)
-    return Found(column, _measured(column, bins, alone, fine))
+    return Found(column, _measured(column, bins, alone, fine), beyond=beyond)
 
 
 def _with_bounds(column: Column, bounds: tuple[Number, Number]) -> Column:

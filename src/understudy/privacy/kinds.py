@@ -3,22 +3,18 @@
 Everything here is made from noisy numbers and public facts; no row is asked.
 """
 
-import datetime as dt
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from understudy.column import Column, Kind, Role
 from understudy.encode.ops import Storage
 from understudy.encode.shape_grid import (
     CODES,
-    DECADES,
     EMAIL,
     LONG,
-    MAGNITUDES,
     MISSING,
     PHONE,
     TEXT_CLASSES,
@@ -27,8 +23,9 @@ from understudy.encode.shape_grid import (
     ZEROS,
 )
 from understudy.privacy.date_formats import written_dates
-from understudy.privacy.evidence import STANDS_OUT, Cells, Counts, Written, clear
+from understudy.privacy.evidence import STANDS_OUT, Counts, Written, clear
 from understudy.privacy.number_formats import written_numbers
+from understudy.privacy.spans import Span, date_span, number_span
 
 _MOSTLY = 0.8
 """Numbers with a few words between them are numbers, and the words count as missing."""
@@ -44,22 +41,6 @@ _PERSONAL = {
     LONG: Role.FREE_TEXT,
 }
 """Classes of text of which no value is used."""
-_BEYOND = 1.5
-"""How far the outermost magnitudes reach; so far that whole numbers stay exact in a double."""
-_NEAR = 8
-_EPOCH = dt.date(1970, 1, 1)
-_DAY = 86400.0
-
-
-@dataclass(frozen=True, eq=False)
-class Span:
-    """Where numbers lie: coarse cells side by side, and how many rows each holds, about.
-
-    Dates count days since 1970, and moments seconds.
-    """
-
-    edges: tuple[float, ...]
-    masses: NDArray[np.float64]
 
 
 @dataclass(frozen=True, eq=False)
@@ -188,49 +169,5 @@ def _new_facts(column: Column, kind: Kind | None, written: Written) -> dict[str,
 
 def _span(kind: Kind, written: Written) -> Span | None:
     """Where the values that are read lie."""
-    masses, certain = written.masses, written.certain
-    dated = kind in {Kind.DATE, Kind.DATETIME}
-    edges = (
-        _decades(kind)
-        if dated
-        else (_BEYOND * MAGNITUDES[0], *MAGNITUDES, _BEYOND * MAGNITUDES[-1])
-    )
-    if kind is Kind.INTEGER:
-        # Only cells that hold a whole number, each from its first one to the next cell's.
-        whole = np.ceil(np.array(edges))
-        held = np.flatnonzero(np.diff(whole) > 0)
-        masses, certain = masses[held], certain[held]
-        edges = tuple(float(edge) for edge in (*whole[held], whole[-1]))
-    return _standing_out(edges, masses, certain, dated=dated)
-
-
-def _standing_out(
-    edges: tuple[float, ...], masses: Counts, certain: Cells, *, dated: bool
-) -> Span | None:
-    """From the first coarse cell that stands out to the last."""
-    found = np.flatnonzero(certain)
-    if not found.size:
-        return None
-    start, stop = int(found[0]), int(found[-1]) + 1
-    span = Span(edges[start : stop + 1], np.maximum(masses[start:stop], 0.0))
-    return span if dated else _down_to_zero(span)
-
-
-def _down_to_zero(span: Span) -> Span:
-    """With what lies between zero and the first magnitude that stands out, if that is near.
-
-    Small magnitudes hold few of the numbers 0 to 99, and none of them may stand out.
-    """
-    low, high = span.edges[0], span.edges[-1]
-    if 0 < low <= high / _NEAR:
-        return Span((0.0, *span.edges), np.array([0.0, *span.masses]))
-    if low / _NEAR <= high < 0:
-        return Span((*span.edges, 0.0), np.array([*span.masses, 0.0]))
-    return span
-
-
-def _decades(kind: Kind) -> tuple[float, ...]:
-    """The first days of decades, with a century before and after them."""
-    unit = 1.0 if kind is Kind.DATE else _DAY
-    years = (DECADES[0] - 100, *DECADES, DECADES[-1] + 100)
-    return tuple((dt.date(year, 1, 1) - _EPOCH).days * unit for year in years)
+    span = date_span if kind in {Kind.DATE, Kind.DATETIME} else number_span
+    return span(kind, written.masses, written.scale, written.certain)

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from understudy.column import MOST_EDGES
 from understudy.encode.shape_grid import MAGNITUDES
 from understudy.privacy.bins import FINE_CELLS, MOST_MERGED, Histogram, crowded, fine_edges, merged
-from understudy.privacy.kinds import Span
+from understudy.privacy.spans import Span
 
 MASSES = st.floats(0, 1e9) | st.sampled_from([0.0, 1.0, 1e12])
 
@@ -185,7 +185,9 @@ def test_empty_ends_are_trimmed():
         counts[60:140] = 500
         fine = histogram(counts + 5 * rng.standard_normal(200), scale=5.0)
         places = merged(fine, fine.counts, 40_000.0)
-        assert (places[0], places[-1]) == (60, 140), seed
+        # Noise may add a cell or two, never many.
+        assert 57 <= places[0] <= 60, seed
+        assert 140 <= places[-1] <= 143, seed
 
 
 def test_a_thin_tail_that_no_single_cell_shows_is_kept():
@@ -204,11 +206,11 @@ def test_very_few_rows_beyond_a_bound_move_to_it():
     assert places[-1] == 80
 
 
-def test_nothing_is_trimmed_where_noise_may_hide_what_matters():
-    counts = np.zeros(200)
-    counts[150] = 300
-    fine = histogram(counts, scale=30.0)
-    assert merged(fine, counts, 300.0)[0] == 0
+def test_all_cells_stay_where_none_stands_out_of_the_noise():
+    rng = np.random.default_rng(4)
+    counts = np.full(200, 1.5) + 30.0 * rng.standard_normal(200)
+    assert merged(histogram(counts, scale=30.0), counts, 300.0)[0] == 0
+    assert merged(histogram(counts, scale=30.0), counts, 300.0)[-1] == 200
 
 
 def test_a_last_bin_of_little_mass_joins_the_one_before():
