@@ -64,19 +64,23 @@ def written_dates(shapes: Counts, scale: float, *, text: bool) -> Written | None
     if not everything > 0:
         return None
     best = _best_format(iso.sum(), dated.sum(axis=2))
+    every_iso, every_dated = ISO.of(shapes).reshape(iso.shape), DATED.of(shapes)
     if best.name is None:
-        counts = iso
-        masses, parts = iso.sum(axis=(0, 1)), int((iso.sum(axis=2) > 0).sum())
+        counts, found = iso, iso.sum(axis=2) > 0
+        # Cells that do not stand out by themselves show the tails.
+        masses, certain = every_iso[found].sum(axis=0), iso.sum(axis=(0, 1)) > 0
         facts = _iso_facts(iso.sum(axis=2)) if text else {}
     else:
         rows = [_row(name) for name in (best.name, _ALSO.get(best.name)) if name is not None]
         counts = dated[rows][:, list(_WITH_MIDNIGHT[best.clock])]
-        masses = spread(counts.sum(axis=(0, 1)), PERIODS, DECADES)
-        parts = int((counts.sum(axis=2) > 0).sum())
+        found = counts.sum(axis=2) > 0
+        every = every_dated.reshape(dated.shape)[rows][:, list(_WITH_MIDNIGHT[best.clock])]
+        masses = spread(every[found].sum(axis=0), PERIODS, DECADES)
+        certain = spread(counts.sum(axis=(0, 1)), PERIODS, DECADES) > 0
         facts = {"format": _spelled(best)}
     kind = _kind(iso.sum(axis=2) if best.name is None else dated[rows].sum(axis=2), best)
-    noise = scale * float(np.sqrt(max(parts, 1)))
-    return Written(kind, float(counts.sum()), everything, masses, noise, masses > 0, facts)
+    noise = scale * float(np.sqrt(max(found.sum(), 1)))
+    return Written(kind, float(counts.sum()), everything, masses, noise, certain, facts)
 
 
 def _clear_dates(shapes: Counts, scale: float, *, text: bool) -> tuple[Counts, Counts]:

@@ -139,7 +139,7 @@ def written_numbers(shapes: Counts, scale: float, *, text: bool) -> Written | No
     if not everything > 0:
         return None
     best = _best_format(plain, written.sum(axis=1), affixed.sum(axis=2))
-    masses, certain, parts = _masses(best, plain, written, affixed)
+    masses, certain, parts = _masses(best, plain, written, affixed, shapes)
     spelled = best.affix is not None or best.forms
     decimals, facts = (
         _written_precision(best, plain, written, affixed)
@@ -201,7 +201,7 @@ def _has_groups(best: _Format) -> bool:
 
 
 def _masses(
-    best: _Format, plain: _Plain, written: Counts, affixed: Counts
+    best: _Format, plain: _Plain, written: Counts, affixed: Counts, shapes: Counts
 ) -> tuple[Counts, Cells, int]:
     """Return how many values each magnitude holds, which hold any, and how many counts went in."""
     rows = [row for row in range(len(plain.rows)) if _reads(best, row) and plain.certain[row].any()]
@@ -216,9 +216,14 @@ def _masses(
         counts = spread(written[form], COARSE_MAGNITUDES, MAGNITUDES)
         if best.affix is not None:
             counts = counts + _signed(affixed[best.affix, form])
+        every = counts
+        if written[form].any():
+            # Cells that do not stand out by themselves show the tails.
+            low = np.where(written[form] > 0, 0.0, WRITTEN.of(shapes)[form])
+            every = every + spread(low, COARSE_MAGNITUDES, MAGNITUDES)
         if form == AMBIGUOUS and best.decimal == ",":
-            counts = _times_thousand(counts, up=False)
-        masses, certain, parts = masses + counts, certain | (counts > 0), parts + 1
+            counts, every = (_times_thousand(one, up=False) for one in (counts, every))
+        masses, certain, parts = masses + every, certain | (counts > 0), parts + 1
     return masses, certain, parts
 
 
