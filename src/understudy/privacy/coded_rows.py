@@ -11,7 +11,7 @@ from functools import cached_property
 import ibis
 import pyarrow as pa
 
-from understudy.column import LARGEST_INTEGER, Kind
+from understudy.column import LARGEST_INTEGER, Column, Kind
 from understudy.encode import Encoding
 from understudy.encode.ibis_ops import code_batch, code_names, coded_table
 from understudy.encode.ops import Storage, Value
@@ -25,6 +25,14 @@ from understudy.privacy.unit import Person
 
 _PERSON = "person"
 _HELD = "coded"
+
+
+_MOST_SQL_EDGES = 64
+"""A column that is searched among more edges is coded here, row by row, as it is stored."""
+
+
+def _edges(column: Column) -> int:
+    return 0 if column.edges is None else len(column.edges)
 
 
 class CodedRows:
@@ -44,18 +52,27 @@ class CodedRows:
 
     @cached_property
     def here(self) -> tuple[str, ...]:
-        """The columns that no engine codes: text of which the shape is asked for."""
+        """The columns that no foreign engine codes: text shapes, and fine grids.
+
+        As SQL, a search over hundreds of edges takes minutes to compile.
+        """
         rows, schema = self._rows, self._encoding.schema
         stored = {name: rows.table[rows.columns[name]].type() for name in self._encoding.cells}
         return tuple(
             name
             for name, kind in stored.items()
             if coded_here(schema[name], rows.ops.storage(name, kind))
+            or _edges(schema[name]) > _MOST_SQL_EDGES
         )
 
     def query(self, also: dict[str, Value] | None = None) -> Value:
         """The codes of all rows that count, and what is read beside them."""
         return self._codes if also is None else self._query(also)
+
+    def of(self, names: Collection[str]) -> tuple[Value, Mapping[str, str]]:
+        """Return the codes of at least these columns as a query, and the name of each there."""
+        rows = self.only(names)
+        return rows.query(), rows._names  # noqa: SLF001 - of the same class
 
     @cached_property
     def _codes(self) -> Value:

@@ -1,7 +1,8 @@
 """Counting where the rows lie: one grouped query per pass, on any engine that Ibis speaks to."""
 
 import contextlib
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 
 import ibis
 import numpy as np
@@ -20,11 +21,18 @@ _GROUPS_PER_QUERY = 2**13
 
 
 class SqlCounter:
-    """Counts a table of codes inside its engine; only counts travel."""
+    """Counts a table of codes inside its engine; only counts travel.
 
-    def __init__(self, codes: Value, columns: dict[str, str], domain: Domain) -> None:
-        self._codes = set_apart(codes, "understudy_codes")
-        self._columns = columns
+    Args:
+        coded: Returns the codes of some columns as an expression, and the name of each there. Each
+            query codes the columns that it counts and no others: the SQL of one column is long.
+        domain: The sizes of all columns.
+    """
+
+    def __init__(
+        self, coded: Callable[[Collection[str]], tuple[Value, Mapping[str, str]]], domain: Domain
+    ) -> None:
+        self._coded = coded
         self._domain = domain
 
     def count(
@@ -40,31 +48,47 @@ class SqlCounter:
         return counts
 
     def _query(self, clique: Clique, weights: RowWeights | None) -> Value:
-        codes = self._codes
+        scored_by = [] if weights is None else [n for t in weights.tables for n in t.columns]
+        rows = self._rows(dict.fromkeys((*clique, *scored_by)))
         if weights is None:
-            rows = codes.select(cell=self._cell(clique), amount=ibis.literal(1, "int64"))
+            counted = rows.codes.select(cell=rows.cell(clique), amount=ibis.literal(1, "int64"))
         else:
             # Rows of one cell and score together: else the sum of scores, which is long, would be
             # written out for each of many steps.
-            scored = codes.select(cell=self._cell(clique), score=self._score(weights))
+            scored = rows.codes.select(cell=rows.cell(clique), score=rows.score(weights))
             alike = scored.group_by(["cell", "score"]).agg(rows=scored.count())
             amount = _weight(alike.score, weights) * alike.rows.cast("int64")
-            rows = alike.select(alike.cell, amount=amount)
-        total = rows.group_by("cell").agg(amount=rows.amount.sum())
+            counted = alike.select(alike.cell, amount=amount)
+        total = counted.group_by("cell").agg(amount=counted.amount.sum())
         return total.select(total.cell.cast("int64"), total.amount.cast("int64"))
 
-    def _cell(self, clique: Clique) -> Value:
-        """The flat cell of each row."""
+    def _rows(self, names: Collection[str]) -> "_Coded":
+        # A query of no column still has rows to count.
+        codes, columns = self._coded(names or self._domain.names[:1])
+        return _Coded(set_apart(codes, "understudy_codes"), columns, self._domain)
+
+
+@dataclass(frozen=True)
+class _Coded:
+    """The codes of some columns, as an expression."""
+
+    codes: Value
+    columns: Mapping[str, str]
+    domain: Domain
+
+    def cell(self, clique: Clique) -> Value:
+        """Return the flat cell of each row."""
         cell = ibis.literal(0, "int64")
         for name in clique:
-            code = self._codes[self._columns[name]].cast("int64")
-            cell = cell * self._domain.sizes[name] + code
+            code = self.codes[self.columns[name]].cast("int64")
+            cell = cell * self.domain.sizes[name] + code
         return cell
 
-    def _score(self, weights: RowWeights) -> Value:
+    def score(self, weights: RowWeights) -> Value:
+        """Return the score of each row, which its weight goes by."""
         score = ibis.literal(0, "int64")
         for table in weights.tables:
-            cases = self._cell(table.columns).cases(*enumerate(table.scores), else_=0)
+            cases = self.cell(table.columns).cases(*enumerate(table.scores), else_=0)
             score = score + cases.cast("int64")
         return score
 

@@ -15,7 +15,6 @@ from numpy.typing import NDArray
 from understudy.column import Role
 from understudy.domain import Clique, Domain
 from understudy.encode import Encoding
-from understudy.encode.ibis_ops import code_names
 from understudy.encode.ops import Storage, check_storage
 from understudy.errors import BadInput, MarginalTooLarge, RowsAreSealed, SourceError
 from understudy.privacy.blocks import ROWS_PER_BLOCK, Block, BlockCounter, Weigher
@@ -240,7 +239,7 @@ class PrivateTable:
         if engine is None:
             if self._coded.here:
                 return BlockCounter(self._streamed(), self.domain)
-            return SqlCounter(self._coded.query(), code_names(self._encoding), self.domain)
+            return SqlCounter(self._coded.of, self.domain)
         blocks = self._coded.batches
         counter = self._whole_pass(
             self._coded.needed,
