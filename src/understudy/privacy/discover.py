@@ -9,7 +9,7 @@ Four questions, each through the ledger like any other, and each only about open
     atoms      in crowded cells of it, single values that many rows share
 
 The answers double as the columns' first measurements, so nothing is paid twice. Where nothing
-stands out of the noise a column comes out as "other" throughout, and its name is told.
+stands out of the noise a column holds "other" or missing values throughout, and a note names it.
 """
 
 from collections.abc import Collection, Mapping, Sequence
