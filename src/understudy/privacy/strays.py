@@ -134,7 +134,7 @@ def notes(
         )
     for name in sorted({*hidden} - {one.clique[0] for one in answers}):
         values, noise = hidden[name]
-        said += stray_notes(schema[name], unlisted=values, noise=noise, total=rows)
+        said += stray_notes(schema[name], hidden=values, noise=noise, total=rows)
     return tuple(said)
 
 
@@ -145,6 +145,7 @@ def stray_notes(  # noqa: PLR0913 - noisy counts, by name
     above: float = 0.0,
     unlisted: float = 0.0,
     missing: float = 0.0,
+    hidden: float = 0.0,
     noise: float,
     total: float,
 ) -> Iterator[str]:
@@ -156,6 +157,7 @@ def stray_notes(  # noqa: PLR0913 - noisy counts, by name
         above: The same, above the upper bound.
         unlisted: The same, not listed or unreadable.
         missing: The same, missing.
+        hidden: The same, with the hidden code.
         noise: The standard deviation of each count.
         total: A noisy count of all rows.
     """
@@ -165,6 +167,8 @@ def stray_notes(  # noqa: PLR0913 - noisy counts, by name
         f"lie above the upper bound {_end(column, 1)} and are set to it": above,
         f"are {_not_listed(column)} and {_fate(column, missing=False)}": unlisted,
     }
+    if hidden:
+        found[f"are missing or {_not_listed(column)}: rows with one are not drawn"] = hidden
     if column.null is False:
         found[f"are missing and {_fate(column, missing=True)}"] = missing
     for what, rows_with in found.items():

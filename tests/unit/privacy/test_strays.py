@@ -143,7 +143,10 @@ def test_hidden_codes_of_other_columns_are_noted_by_the_models_own_counts():
     schema = Schema((AGE, Column(name="open", kind=Kind.BOOLEAN, null=False)))
     first, second = strays.notes(schema, answers, known, 1000.0)
     assert "'age'" in first
-    assert "'open': about 5.0% of the values are unreadable and have no code" in second
+    assert (
+        "'open': about 5.0% of the values are missing or unreadable: rows with one are not drawn"
+        in second
+    )
 
 
 def test_strays_have_no_values():
