@@ -44,7 +44,7 @@ MALFORMED_SHARE = Fraction(1, 200)
 DELTA_SHARE = 0.1
 """How much of δ is kept for values told by a threshold."""
 _LOOKS, _COUNTS, _ATOMS = 0.25, 0.60, 0.15
-_TARGET = 1 / 4
+_TARGET = 1 / 5
 """How much of each question the target gets: without its classes the release is of no use."""
 _FOR_CATEGORIES = Fraction(7, 10)
 """Of the δ that is kept for values; the rest is for atoms."""
