@@ -1,7 +1,7 @@
 """Rows as codes, with no more rows of a person than count: what every question is asked of.
 
-On a foreign engine this is one query, and counts travel; but text whose shape is asked for is
-coded here on every engine. Our own engine reads and casts, and NumPy finishes codes that are found
+On a foreign engine this is one query, and counts travel; but where its SQL would be long, rows
+travel once and text is coded here. Our own engine reads and casts, and NumPy finishes codes that are found
 by search: as SQL a search over hundreds of edges takes longer to compile than to run.
 """
 
@@ -16,7 +16,7 @@ from understudy.encode import Encoding
 from understudy.encode.ibis_ops import code_batch, code_names, coded_table
 from understudy.encode.ops import Storage, Value
 from understudy.encode.shapes import coded_here
-from understudy.encode.written_numbers import read_number
+from understudy.encode.written_numbers import read_number, writes_marks
 from understudy.privacy.blocks import ROWS_PER_BLOCK, Block
 from understudy.privacy.engine import EmbeddedEngine, OpenedRows
 from understudy.privacy.people import identity, keep_per_person
@@ -31,8 +31,13 @@ _MOST_SQL_EDGES = 64
 """A column that is searched among more edges is coded here, row by row, as it is stored."""
 
 
-def _edges(column: Column) -> int:
-    return 0 if column.edges is None else len(column.edges)
+def _slow_in_sql(column: Column, storage: Storage) -> bool:
+    """Return whether the SQL of a column's codes takes longer to compile than its rows to read."""
+    edges = 0 if column.edges is None else len(column.edges)
+    if storage is not Storage.TEXT:
+        return edges > _MOST_SQL_EDGES
+    dated = column.kind in {Kind.DATE, Kind.DATETIME}
+    return coded_here(column, storage) or dated or writes_marks(column) or edges > 0
 
 
 class CodedRows:
@@ -52,18 +57,18 @@ class CodedRows:
 
     @cached_property
     def here(self) -> tuple[str, ...]:
-        """The columns that no foreign engine codes: text shapes, and fine grids.
+        """The columns that no foreign engine codes: none, or all text and all fine grids.
 
-        As SQL, a search over hundreds of edges takes minutes to compile.
+        Shapes, dates, marked numbers and edges are long as SQL, and each query compiles them anew.
+        Where any column has them, the rows are read once, and no text is coded by the engine.
         """
         rows, schema = self._rows, self._encoding.schema
-        stored = {name: rows.table[rows.columns[name]].type() for name in self._encoding.cells}
-        return tuple(
-            name
-            for name, kind in stored.items()
-            if coded_here(schema[name], rows.ops.storage(name, kind))
-            or _edges(schema[name]) > _MOST_SQL_EDGES
-        )
+        types = {name: rows.table[rows.columns[name]].type() for name in self._encoding.cells}
+        stored = {name: rows.ops.storage(name, kind) for name, kind in types.items()}
+        slow = {name for name, storage in stored.items() if _slow_in_sql(schema[name], storage)}
+        if not slow:
+            return ()
+        return tuple(name for name in stored if name in slow or stored[name] is Storage.TEXT)
 
     def query(self, also: dict[str, Value] | None = None) -> Value:
         """The codes of all rows that count, and what is read beside them."""
