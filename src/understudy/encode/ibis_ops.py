@@ -39,6 +39,20 @@ hexadecimal = ibis.udf.scalar.builtin(
 """SQLite's own function, which reads bytes and minds no encoding."""
 
 
+_glob = ibis.udf.scalar.builtin(
+    lambda pattern, text: pattern == text, name="glob", signature=(("string", "string"), "boolean")
+)
+_NOT_ASCII = "*[^\x01-\x7f]*"
+
+
+def _is_utf8(text: Value) -> Value:
+    """Whether SQLite holds UTF-8; Python is asked only about text beyond ASCII."""
+    hexed = hexadecimal(text)
+    # Lengths differ where a NUL, at which SQLite's functions stop, hides what follows it.
+    plain = ~_glob(_NOT_ASCII, text) & (hexed.length() == 2 * text.length())
+    return ibis.ifelse(plain, ibis.literal(True), hexed.re_search(_UTF8))  # noqa: FBT003
+
+
 def case_position(text: Value, labels: tuple[str, ...], otherwise: Value) -> Value:
     """Where the stripped text stands among the labels, as a CASE that every engine knows."""
     branches = ((label, place) for place, label in enumerate(labels))
@@ -114,7 +128,7 @@ class IbisOps:
             fits = fits & value.cast("int64").isin([0, 1])
         if storage is Storage.TEXT:
             # Its functions raise on text that is not UTF-8, so the bytes are looked at first.
-            fits = fits & hexadecimal(value).re_search(_UTF8)
+            fits = fits & _is_utf8(value)
         return ibis.ifelse(fits, value, ibis.null(value.type()))
 
     def identifier(self, value: Value, storage: Storage) -> Value:
