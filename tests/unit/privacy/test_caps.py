@@ -53,11 +53,11 @@ SCHEMA = Schema(
 BUDGET = Budget(1.0, 1e-9, thresholds=1e-10)
 OLD = Where.parse("age >= 8")
 LIGHT = {
-    "tables": {"age": [5, *[0] * 7, 5, 5]},
+    "tables": {"age": [*[0] * 8, 5, 5, 5]},
     "thresholds": [5],
     "weights": [UNIT, UNIT // 4],
 }
-"""Those of 8 and more weigh a quarter; and those of 0, among whom are those without an age."""
+"""Those of 8 and more weigh a quarter; and those without a readable age, whose code is hidden."""
 
 
 NULLABLE = replace(SCHEMA, columns=tuple(replace(c, null=True) if c.coded else c for c in SCHEMA))
@@ -213,18 +213,18 @@ def test_what_is_asked_of_full_weights_counts_in_full():
 
 def test_weights_that_say_nothing_of_the_condition_protect_nobody():
     with opened(capped(0.5)) as ledger:
-        by_sex = ledger.weighted(ledger.weigh({"sex": [0, 5]}, [5], [UNIT, 1]))
+        by_sex = ledger.weighted(ledger.weigh({"sex": [0, 5, 5]}, [5], [UNIT, 1]))
         with pytest.raises(BudgetSpent):
             by_sex.measure([("age",)], rho=ledger.rest())
-        both = ledger.weigh({"sex": [0, 5], "age": [5, *[0] * 8, 5]}, [5], [UNIT, 1])
+        both = ledger.weigh({"sex": [0, 5, 5], "age": [*[0] * 9, 5, 5]}, [5], [UNIT, 1])
         with pytest.raises(BudgetSpent):  # those of 8 still weigh all
             ledger.weighted(both).measure([("age",)], rho=ledger.rest())
 
 
 def test_unread_values_that_still_count_fully_are_not_capped():
-    # A missing age is coded as 0: if that weighs all, nobody under the condition is capped.
+    # A missing age has the hidden code: if that weighs all, nobody under the condition is capped.
     with opened(capped(0.5)) as ledger:
-        old = ledger.weighted(ledger.weigh({"age": [*[0] * 8, 5, 5]}, [5], [UNIT, 1]))
+        old = ledger.weighted(ledger.weigh({"age": [*[0] * 8, 5, 5, 0]}, [5], [UNIT, 1]))
         with pytest.raises(BudgetSpent):
             old.measure([("sex",)], rho=ledger.rest())
 
@@ -235,7 +235,7 @@ def test_each_cap_is_kept_for_itself():
         with pytest.raises(BudgetSpent, match="age <= 1"):
             light(ledger).measure([("sex",)], rho=ledger.rest() / 2)
         assert not ledger.entries
-        least = ledger.weigh({"age": [9, 9, *[0] * 6, 5, 5]}, [5], [UNIT, UNIT // 8])
+        least = ledger.weigh({"age": [9, 9, *[0] * 6, 5, 5, 5]}, [5], [UNIT, UNIT // 8])
         ledger.weighted(least).measure([("sex",)], rho=ledger.rest() / 2)
         told = ledger.entries[0].request["weights"]["capped"]
         assert told == {"age >= 8": UNIT // 8, "age <= 1": UNIT // 8}

@@ -638,8 +638,8 @@ def test_a_score_beyond_64_bits_is_neither_refused_nor_told():
         budget = Budget(epsilon=1.0, delta=1e-9)
         table = pa.table({"x": [0] * rows})
         with Ledger.open(table, Schema((column,)), budget) as ledger:
-            near = L1Distance(("x",), np.zeros(2), offset=2.0**43 - 101)
-            assert ledger.select([near, L1Distance(("x",), np.zeros(2))], epsilon=1e-6) == 0
+            near = L1Distance(("x",), np.zeros(3), offset=2.0**43 - 101)
+            assert ledger.select([near, L1Distance(("x",), np.zeros(3))], epsilon=1e-6) == 0
 
 
 @pytest.mark.parametrize("source", SOURCES, ids=str)
