@@ -179,6 +179,11 @@ class Encoding:
             return np.asarray(of_values.take(coded.indices.to_numpy()))
         return self._read(name, stored, storage)
 
+    def number_codes(self, name: str, numbers: pa.Array) -> NDArray[np.unsignedinteger]:
+        """The codes of a column that was read as numbers, with null where there is none."""
+        doubles = np.asarray(numbers.to_numpy(zero_copy_only=False), np.float64)
+        return np.asarray(self.cells[name].code((doubles,), ArrowOps())).astype(self.dtype(name))
+
     def _read(self, name: str, stored: pa.Array, storage: Storage) -> NDArray[np.unsignedinteger]:
         cells, ops = self.cells[name], ArrowOps()
         readings = cells.read(valid_text(stored), storage, ops)

@@ -31,7 +31,7 @@ _HELD = "coded"
 
 _LARGEST = float(LARGEST_INTEGER)
 _MOST_SQL_EDGES = 64
-"""A column that is searched among more edges is coded here, row by row, as it is stored."""
+"""A column that is searched among more edges is coded here, row by row."""
 
 
 def _slow_in_sql(column: Column, storage: Storage) -> bool:
@@ -90,10 +90,15 @@ class CodedRows:
         types = {name: rows.table[rows.columns[name]].type() for name in self._encoding.cells}
         return {name: rows.ops.storage(name, kind) for name, kind in types.items()}
 
-    @property
-    def _text_here(self) -> set[str]:
-        """The columns that come as text."""
-        return {name for name in self.here if self._stored[name] is Storage.TEXT}
+    @cached_property
+    def _text(self) -> tuple[str, ...]:
+        """The columns of `here` that come as text."""
+        return tuple(name for name in self.here if self._stored[name] is Storage.TEXT)
+
+    @cached_property
+    def _numbers(self) -> tuple[str, ...]:
+        """The columns of `here` that come as numbers; what their engine stores may fit no array."""
+        return tuple(name for name in self.here if name not in self._text)
 
     def query(self) -> Value:
         """The codes of all rows that count."""
@@ -143,16 +148,20 @@ class CodedRows:
     ) -> Iterator[tuple[Block, pa.RecordBatch]]:
         """The same, block by block, from a foreign engine."""
         asked = values or {}
-        text = {name: column for name, column in asked.items() if column in self._text_here}
+        text = {name: column for name, column in asked.items() if column in self._text}
         also = {name: self._reading(asked[name]) for name in asked if name not in text}
         if not self.here:
             query = self._query(also) if also else self._codes
             return ((self.codes(batch), batch) for batch in batches(query, ROWS_PER_BLOCK))
-        query = coded_table(*self._what, as_stored=self.here, also=self._who() | also)
-        read = batches(query, ROWS_PER_BLOCK)
+        query = coded_table(
+            *self._what, as_stored=self._text, as_read=self._numbers, also=self._who() | also
+        )
         coded = (
-            (code_batch(batch, self._encoding, self.here), self._with_values(batch, text))
-            for batch in read
+            (
+                code_batch(batch, self._encoding, self._text, self._numbers),
+                self._with_values(batch, text),
+            )
+            for batch in batches(query, ROWS_PER_BLOCK)
         )
         if self._person is None:
             return coded
