@@ -41,8 +41,8 @@ def factors(cliques, seed=1, much=1.0):
 def g_test(outcome, protected, given, few=1):
     """The p-value of a G-test within strata; the usual one, by χ².
 
-    Codes of the outcome that fewer rows of a stratum have count together. Margins alone decide which, and a test that is right
-    given the margins stays so.
+    Codes of the outcome that fewer rows of a stratum have count together. Margins alone decide
+    which, and a test that is right given the margins stays so.
     """
     total, freedom = 0.0, 0
     for stratum in np.unique(given):
