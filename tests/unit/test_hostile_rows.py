@@ -46,7 +46,7 @@ def certificate():
 
 @pytest.fixture
 def release(certificate):
-    shares = {"town": np.full(3, 1 / 3), "age": np.full(10, 0.1)}
+    shares = {"town": np.full(3, 1 / 3), "age": np.full(11, 1 / 11)}  # no ages have a code too
     model = ProductModel(Encoding(SCHEMA).domain, 100.0, shares)
     return Release(DrawnRows.of(model, SCHEMA, 100, seed=1), certificate, SCHEMA, model)
 

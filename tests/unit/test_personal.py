@@ -116,13 +116,21 @@ def test_columns_with_certain_names_are_left_out_and_cost_nothing():
 
 def test_a_declared_kind_makes_it_a_feature():
     names = people().column_names
-    facts = {"email": {"kind": Kind.CATEGORICAL}, "phone": {"kind": Kind.UNKNOWN, "null": False}}
+    facts = {
+        "email": {"kind": Kind.CATEGORICAL},
+        "phone": {"kind": Kind.CATEGORICAL, "null": False},
+        "profile_url": {"kind": Kind.UNKNOWN, "null": False},
+    }
     schema = Schema(
         tuple(Column(name=name, **facts.get(name, {"kind": Kind.UNKNOWN})) for name in names)
     )
     release = release_of(people(), schema=schema)
     assert release.table.column_names == ["email", "age", "phone", "ill", "comment_count"]
-    assert [one.column for one in fields(release)] == ["id", "profile_url"]
+    # With another fact than its kind, the name decides nothing; the shape of the values does.
+    assert [(one.column, one.by) for one in fields(release)] == [
+        ("id", "name"),
+        ("profile_url", "shape"),
+    ]
 
 
 def test_stored_truth_values_are_no_emails():
