@@ -85,7 +85,9 @@ def _ask(ledger, share=Fraction(1, 40)):
 def _ask_maps(ledger):
     rho = ledger.rest() / 40
     ledger.sum(ClippedMoments({"age": AGES * 0.4}, 1.0), rho=rho)
-    ledger.sum(NormalScores({"age": AGES, "sex": [-1.0, 1.0, 0.0], "job": [0.0, 1.0, 0.0]}, 2.0), rho=rho)
+    ledger.sum(
+        NormalScores({"age": AGES, "sex": [-1.0, 1.0, 0.0], "job": [0.0, 1.0, 0.0]}, 2.0), rho=rho
+    )
     points = np.array([[-0.5], [0.5]])
     features = InducingFeatures(
         {"age": AGES}, points, np.eye(2), [1.0, 0.5, 0.0], 1.0, "sex", [-1.0, 1.0, 0.0]

@@ -40,9 +40,8 @@ from understudy.errors import (
     SourceError,
     UnknownColumn,
 )
+from understudy.privacy import coded_rows, ledger_file, people
 from understudy.privacy import ledger as ledger_module
-from understudy.privacy import ledger_file, people
-from understudy.privacy import coded_rows
 from understudy.privacy import table as table_module
 from understudy.privacy.account import Account, Entry
 from understudy.privacy.accountant import (
