@@ -164,6 +164,13 @@ def own_cost(event, order, weight, most):
     return event.steps * float(event.sensitivity_squared) * share**2 / (2 * event.scale**2)
 
 
+@pytest.mark.parametrize("door", DOORS)
+def test_every_query_fits_the_table(door):
+    with opened() as ledger:
+        DOORS[door](ledger, ledger.rest() / 5)
+        assert len(ledger.entries) == 1
+
+
 @settings(max_examples=40)
 @given(requests(most=7), st.floats(0.2, 1.0))
 def test_a_request_is_refused_exactly_if_a_capped_record_would_lose_too_much(asked, epsilon):
