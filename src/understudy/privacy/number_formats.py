@@ -286,7 +286,9 @@ def _plain_precision(
             facts["step"] = 0.5 if halves and QUARTER not in rows else 0.25
     if text:
         with_zero, without = _zeros(masses, decimals)
-        facts["padded"] = with_zero > 0 and without <= _UNPADDED * (with_zero + without)
+        # Only stated where it holds: stored numbers and text without such zeros have equal facts.
+        if with_zero > 0 and without <= _UNPADDED * (with_zero + without):
+            facts["padded"] = True
     return decimals, facts
 
 
@@ -320,7 +322,7 @@ def _written_precision(
     if decimals == _MOST_COUNTED:
         return None, {}
     padded = bool(counts[decimals] + others >= (1 - _UNPADDED) * total)
-    return decimals, {"decimals": decimals, "padded": padded}
+    return decimals, {"decimals": decimals} | ({"padded": True} if padded else {})
 
 
 def _written_decimals(
