@@ -210,7 +210,9 @@ def test_counts_of_a_column_that_starts_at_0_have_noise_too():
     table = pa.table({"n": [0] * 40})
     with Ledger.open(table, Schema((column,)), RICH) as ledger:
         cells = np.array([ledger.measure([("n",)], scale=3.0)[0].values for _ in range(400)])
-    squares = (((cells - [40, 0, 0, 0, 0]) / 3.0) ** 2).sum(axis=0)  # what is missing has a code too
+    squares = (((cells - [40, 0, 0, 0, 0]) / 3.0) ** 2).sum(
+        axis=0
+    )  # what is missing has a code too
     assert (squares > stats.chi2.ppf(RARE / 10, 400)).all()
     assert (squares < stats.chi2.isf(RARE / 10, 400)).all()
 
