@@ -5,7 +5,10 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 from understudy.column import Role
+from understudy.encode import Encoding
 from understudy.errors import BadInput
 from understudy.knowledge import Independence
 from understudy.mechanisms.api import Choosy, Constrained, Mechanism, Revealing
@@ -28,6 +31,8 @@ from understudy.separation import Separation
 NOMINAL_EPSILON = 1.0
 """Of the budget that a mechanism has which reads rows as they are, where nobody states one: it
 spends none of it, and its certificate promises nothing."""
+_CLEAR = 3.0
+"""Standard deviations of noise."""
 LEARN = "learn"
 """In place of a graph: the target's blanket is learned with noise."""
 
@@ -141,14 +146,16 @@ class Chosen:
     ) -> tuple[Ledger, tuple[Measurement, ...]]:
         """What the mechanism asks: a ledger without constant columns, and what is known of others.
 
-        A column of one code says nothing about any other. The target stays, and so does a column
-        without which the mechanism refuses the table.
+        A column of one value says nothing about any other. One with a hidden code as well is left
+        out if the count of that code is but noise. The target stays, and so does a column without
+        which the mechanism refuses the table.
         """
         names = book.domain.names
         if self.reveals:
             return book, tuple(known)
         needed = {book.schema.target} - {None}
-        apart = [name for name in book.encoding.constant if name in names and name not in needed]
+        one_value = {*book.encoding.constant, *_without_hidden(book.encoding, known)}
+        apart = [name for name in names if name in one_value and name not in needed]
         apart = [one for one in apart if self._fits([n for n in names if n != one], book)]
         while apart and not self._fits([n for n in names if n not in apart], book):
             apart.pop()
@@ -167,6 +174,19 @@ class Chosen:
         except BadInput:
             return False
         return bool(names)
+
+
+def _without_hidden(encoding: Encoding, known: Sequence[Measurement]) -> set[str]:
+    """Return columns of one value whose hidden code does not stand out of the noise."""
+    found = set()
+    for one in known:
+        name = one.clique[0] if len(one.clique) == 1 else None
+        hidden = encoding.cells[name].hidden if name in encoding.single else None
+        if name is not None and hidden is not None:
+            noise = float(np.broadcast_to(one.scale, one.values.shape)[hidden])
+            if one.values[hidden] <= _CLEAR * noise:
+                found.add(name)
+    return found
 
 
 def _reveals(recipe: object) -> bool:

@@ -4,7 +4,7 @@ import pytest
 
 import understudy as us
 from helpers.messy import TARGET, messy_table
-from helpers.messy_releases import COLUMNS, METHODS, WHOLE, Released, held_by, saved
+from helpers.messy_releases import Released, held_by, saved
 
 
 @pytest.fixture(scope="session")
@@ -24,12 +24,10 @@ def released(request, messy, releases, tmp_path_factory):
     """The release of the messy table, by the engine that holds it; made by the first who asks."""
     engine = request.param
     if engine not in releases:
-        held = engine not in WHOLE
+        held = engine not in {"csv", "pandas"}
         backend = request.getfixturevalue(f"{engine}_engine") if held else None
         folder = tmp_path_factory.mktemp(engine)
-        real = messy[list(COLUMNS[engine])]
-        source = held_by(engine, backend, real, folder)
-        method = METHODS.get(engine, "independent")
-        release = us.synthesize(source, target=TARGET, epsilon=1.0, mechanism=method)
-        releases[engine] = Released(engine, release, *saved(release, folder / "release"), real)
+        source = held_by(engine, backend, messy, folder)
+        release = us.synthesize(source, target=TARGET, epsilon=1.0)
+        releases[engine] = Released(engine, release, *saved(release, folder / "release"), messy)
     return releases[engine]

@@ -35,14 +35,18 @@ def chain(count=500, seed=0, *, sizes, follows=0.8, order=None):
 
 
 def opened(codes=None, epsilon=1.0, *, sizes, make=chain, seed=0, **options):
-    """A ledger on codes, or on a table that is made; its noise is seeded, its target the first."""
+    """A ledger on codes, or on a table that is made; its noise is seeded, its target the first.
+
+    The last code of each column stands for missing values, which all unlisted ones become: so no
+    column has a hidden code, and domains have the sizes that are stated.
+    """
     schema = Schema(
         tuple(
             Column(
                 name=name,
                 kind=Kind.CATEGORICAL,
-                categories=tuple(range(size)),
-                null=False,
+                categories=tuple(range(size - 1)),
+                null=True,
                 role=Role.TARGET if name == next(iter(sizes)) else Role.FEATURE,
             )
             for name, size in sizes.items()

@@ -7,28 +7,14 @@ from pathlib import Path
 import pandas as pd
 import pytest
 
-from helpers.messy import CONSTANT, TARGET, as_arrow, as_pandas, messy_table, write_csv
+from helpers.messy import as_arrow, as_pandas, write_csv
 from helpers.tables import load
 from understudy.release import Release
 
-NARROW = ("signup", "amount", "country", "zip", TARGET)
-"""Columns of a table in a database, where each question reads all columns anew."""
-COLUMNS = {
-    "csv": tuple(messy_table(10)),
-    "pandas": tuple(messy_table(10)),
-    "duckdb": NARROW,
-    "sqlite": NARROW,
-    "postgres": ("email", *NARROW, CONSTANT),
-}
-"""By engine, the columns of its table; the last three are databases."""
-METHODS = {"csv": "auto", "pandas": "auto", "postgres": "auto"}
-"""By engine, the method; elsewhere columns alone, for each pair takes a database seconds."""
-PAIRED = tuple(METHODS)
-"""The engines of releases that measure pairs."""
-WHOLE = ("csv", "pandas")
-"""The engines that hold all columns."""
-_MARKS = {engine: [pytest.mark.slow] for engine in ("sqlite", "postgres")}
-"""SQLite matches patterns in Python, and pairs take minutes."""
+ENGINES = ("csv", "pandas", "duckdb", "sqlite", "postgres")
+"""What holds the table, with all its columns; the last three are databases."""
+_MARKS = {"postgres": [pytest.mark.slow]}
+"""Databases are read alike, and two of them are enough between commits."""
 
 
 @dataclass(frozen=True)
@@ -55,20 +41,19 @@ class Released:
         return scales
 
 
-def with_engines(engines: Iterable[str] = COLUMNS):
+def with_engines(engines: Iterable[str] = ENGINES):
     """Run a test on the releases of these engines."""
     cases = [pytest.param(engine, marks=_MARKS.get(engine, ())) for engine in engines]
     return pytest.mark.parametrize("released", cases, indirect=True)
 
 
 def with_columns(names: Iterable[str]):
-    """Run a test for each column that an engine's table has."""
+    """Run a test for each engine and column."""
     names = tuple(names)
     cases = [
         pytest.param(engine, name, marks=_MARKS.get(engine, ()))
-        for engine, columns in COLUMNS.items()
+        for engine in ENGINES
         for name in names
-        if name in columns
     ]
     return pytest.mark.parametrize(("released", "name"), cases, indirect=["released"])
 

@@ -2,6 +2,7 @@
 
 import numpy as np
 import pandas as pd
+import pyarrow as pa
 import pytest
 
 from understudy.column import Column, Kind, Source
@@ -84,6 +85,14 @@ def test_a_target_of_one_code_stays_and_ties_nothing(method):
     assert "size" not in asked(release)
 
 
+@pytest.mark.parametrize("method", ["auto", "prism", "dpdsyn", "reps", "lk2ss"])
+def test_a_target_that_is_missing_throughout_gives_a_release_all_the_same(method):
+    schema = SCHEMA.with_roles({"y": "feature", "size": "target"})
+    release = synthesize(rows(), epsilon=2.0, schema=schema, mechanism=method, rows=50, seed=1)
+    assert set(release.table["size"].to_pylist()) == {None}
+    assert "note" not in asked(release)
+
+
 def test_what_names_a_constant_column_holds_all_the_same():
     release = synthesize(
         rows(),
@@ -121,3 +130,32 @@ def test_one_declared_category_costs_nothing_beyond_its_count(method):
     assert wide
     assert "only" not in wide
     assert set(release.table["only"].to_pylist()) == {"one"}
+
+
+def _one_value_and_strays(strays):
+    rng = np.random.default_rng(5)
+    rows = 6000
+    branch = np.where(rng.random(rows) < strays, [f"b{k}" for k in range(rows)], "main")
+    size = rng.choice(["s", "m", "l"], rows)
+    return pa.table(
+        {"branch": branch, "size": size, "y": np.where(rng.random(rows) < 0.3, size, "m")}
+    )
+
+
+@pytest.mark.parametrize(("strays", "modelled"), [(0.0, False), (0.3, True)])
+def test_a_column_of_one_inferred_value_is_modelled_only_if_others_stand_out(strays, modelled):
+    release = synthesize(_one_value_and_strays(strays), epsilon=1.0, target="y")
+    asked = [entry.request.get("cliques", []) for entry in release.certificate.entries]
+    together = [clique for cliques in asked for clique in cliques if len(clique) > 1]
+    assert any("branch" in clique for clique in together) == modelled
+    assert "branch" in release.table.column_names
+    assert set(release.table["branch"].to_pylist()) <= {"main", "other"}
+
+
+def test_rows_of_a_declared_value_alone_are_drawn_without_the_others():
+    only = Column(name="branch", kind=Kind.CATEGORICAL, categories=("main",), null=False)
+    table = _one_value_and_strays(0.3)
+    open_ = tuple(Column(name=name, kind=Kind.UNKNOWN) for name in ("size", "y"))
+    release = synthesize(table, epsilon=2.0, schema=Schema((only, *open_)), target="y")
+    assert set(release.table["branch"].to_pylist()) == {"main"}
+    assert release.rows.count == pytest.approx(0.7 * table.num_rows, rel=0.1)

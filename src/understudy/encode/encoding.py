@@ -121,18 +121,27 @@ class Encoding:
         """Columns of which every value has the same cell: there is nothing to model."""
         return tuple(name for name, cells in self.cells.items() if cells.size == 1)
 
+    @cached_property
+    def single(self) -> tuple[str, ...]:
+        """Columns of which all released values are the same: one cell, beside a hidden one."""
+        return tuple(
+            name
+            for name, cells in self.cells.items()
+            if cells.size - (cells.hidden is not None) == 1
+        )
+
     def fits(self, domain: Domain) -> bool:
-        """Whether a model of this domain draws these codes; it may lack constant columns."""
+        """Whether a model of this domain draws these codes; it may lack those of one value."""
         known = [name for name in domain.names if name in self.cells]
         absent = set(self.cells) - set(known)
-        return absent <= set(self.constant) and domain == self.domain.project(known)
+        return absent <= set(self.single) and domain == self.domain.project(known)
 
     def with_constants(
         self, codes: Mapping[str, NDArray[np.unsignedinteger]], rows: int
     ) -> dict[str, NDArray[np.unsignedinteger]]:
-        """Codes of so many rows with those of constant columns, in the schema's order."""
+        """Codes of so many rows with those of columns of one value, in the schema's order."""
         known = dict(codes)
-        for name in self.constant:
+        for name in self.single:
             known.setdefault(name, np.zeros(rows, self.dtype(name)))
         return {name: known[name] for name in self.cells if name in known}
 
@@ -169,6 +178,11 @@ class Encoding:
             of_values = self._read(name, coded.dictionary, storage)
             return np.asarray(of_values.take(coded.indices.to_numpy()))
         return self._read(name, stored, storage)
+
+    def number_codes(self, name: str, numbers: pa.Array) -> NDArray[np.unsignedinteger]:
+        """The codes of a column that was read as numbers, with null where there is none."""
+        doubles = np.asarray(numbers.to_numpy(zero_copy_only=False), np.float64)
+        return np.asarray(self.cells[name].code((doubles,), ArrowOps())).astype(self.dtype(name))
 
     def _read(self, name: str, stored: pa.Array, storage: Storage) -> NDArray[np.unsignedinteger]:
         cells, ops = self.cells[name], ArrowOps()

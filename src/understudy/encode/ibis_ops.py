@@ -39,6 +39,20 @@ hexadecimal = ibis.udf.scalar.builtin(
 """SQLite's own function, which reads bytes and minds no encoding."""
 
 
+_glob = ibis.udf.scalar.builtin(
+    lambda pattern, text: pattern == text, name="glob", signature=(("string", "string"), "boolean")
+)
+_NOT_ASCII = "*[^\x01-\x7f]*"
+
+
+def is_utf8(text: Value) -> Value:
+    """Whether SQLite holds UTF-8; Python is asked only about text beyond ASCII."""
+    hexed = hexadecimal(text)
+    # Lengths differ where a NUL, at which SQLite's functions stop, hides what follows it.
+    plain = ~_glob(_NOT_ASCII, text) & (hexed.length() == 2 * text.length())
+    return ibis.ifelse(plain, ibis.literal(True), hexed.re_search(_UTF8))  # noqa: FBT003
+
+
 def case_position(text: Value, labels: tuple[str, ...], otherwise: Value) -> Value:
     """Where the stripped text stands among the labels, as a CASE that every engine knows."""
     branches = ((label, place) for place, label in enumerate(labels))
@@ -114,7 +128,7 @@ class IbisOps:
             fits = fits & value.cast("int64").isin([0, 1])
         if storage is Storage.TEXT:
             # Its functions raise on text that is not UTF-8, so the bytes are looked at first.
-            fits = fits & hexadecimal(value).re_search(_UTF8)
+            fits = fits & is_utf8(value)
         return ibis.ifelse(fits, value, ibis.null(value.type()))
 
     def identifier(self, value: Value, storage: Storage) -> Value:
@@ -308,20 +322,22 @@ def ibis_storage(name: str, kind: Value) -> Storage:
     raise unusable_storage(name, str(kind))
 
 
-def coded_table(  # noqa: PLR0913 - the last two by name
+def coded_table(  # noqa: PLR0913 - the last three by name
     table: Value,
     encoding: Encoding,
     columns: Mapping[str, str],
     ops: IbisOps,
     *,
     as_stored: Collection[str] = (),
+    as_read: Collection[str] = (),
     also: Mapping[str, Value] | None = None,
 ) -> Value:
     """The table of codes, under the names of `code_names`: a question not asked yet.
 
     Reading and coding are two nested selects, because a code looks at what was read several
-    times and SQL would otherwise read as often. Columns named in `as_stored` come as they are,
-    for `code_batch` to code. `also` names columns to carry along.
+    times and SQL would otherwise read as often. Columns named in `as_stored` come as they are, and
+    those in `as_read` as the one number that they are read as, for `code_batch` to code. `also`
+    names columns to carry along.
     """
     names = code_names(encoding)
     readings: dict[str, dict[str, Value]] = {}
@@ -337,6 +353,9 @@ def coded_table(  # noqa: PLR0913 - the last two by name
             carried[names[name]] = ops.stored(value, storage)
             continue
         value = ops.stored(value, storage)
+        if name in as_read:
+            (carried[names[name]],) = cells.read(value, storage, ops)
+            continue
         readings[name] = {
             f"{names[name]}_{place}": reading
             for place, reading in enumerate(cells.read(value, storage, ops))
@@ -360,17 +379,21 @@ def set_apart(query: Value, name: str) -> Value:
 
 
 def code_batch(
-    batch: pa.RecordBatch, encoding: Encoding, as_stored: Collection[str]
+    batch: pa.RecordBatch,
+    encoding: Encoding,
+    as_stored: Collection[str],
+    as_read: Collection[str] = (),
 ) -> dict[str, NDArray[np.unsignedinteger]]:
-    """By column, the codes in a batch of `coded_table`, with those coded that came as stored."""
+    """By column, the codes in a batch of `coded_table`, with those coded that came without."""
     codes = {}
     for name, column in code_names(encoding).items():
         cells = batch.column(column)
-        codes[name] = (
-            encoding.column_codes(name, cells)
-            if name in as_stored
-            else cells.to_numpy().astype(encoding.dtype(name), copy=False)
-        )
+        if name in as_stored:
+            codes[name] = encoding.column_codes(name, cells)
+        elif name in as_read:
+            codes[name] = encoding.number_codes(name, cells)
+        else:
+            codes[name] = cells.to_numpy().astype(encoding.dtype(name), copy=False)
     return codes
 
 

@@ -3,6 +3,7 @@
 Written in the rules' operations, because numbers that an engine stores as such are coded there.
 """
 
+from collections.abc import Sequence
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -41,8 +42,21 @@ _Numbers: TypeAlias = NDArray[np.float64]
 
 def number_cell(number: Value, ops: Ops) -> Value:
     """Return the cell of a known number that is stored as one."""
-    cases = [(_is_multiple(number, steps, ops), row) for steps, row in _STEPS]
-    return ops.search(number, MAGNITUDES) + ops.first(cases, MANY) * PLAIN.width + PLAIN.start
+    place = ops.search(number, MAGNITUDES)
+    return place + precision_of(number, ops) * PLAIN.width + PLAIN.start
+
+
+def precision_of(number: Value, ops: Ops, codes: Sequence[int] | None = None) -> Value:
+    """Return how many decimals a known number needs: the row of the grid, or the code for it.
+
+    Args:
+        number: The numbers.
+        ops: What computes with them.
+        codes: By row of the grid, the code to return instead.
+    """
+    by_row = range(MANY + 1) if codes is None else codes
+    cases = [(_is_multiple(number, steps, ops), by_row[row]) for steps, row in _STEPS]
+    return ops.first(cases, by_row[MANY])
 
 
 def plain_cells(numbers: _Numbers, with_zero: NDArray[np.bool_]) -> NDArray[np.int64]:

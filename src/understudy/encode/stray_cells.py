@@ -2,7 +2,9 @@
 
 A value is listed or within the bounds, below them, above them, not listed or unreadable, or
 missing. One count of these cells tells which share of a column is clamped, and which has no value
-of its own. Strays are counted and never decoded.
+of its own. Where the schema does not say how values are written, those within the bounds have a
+cell for each precision, and booleans one for each usual spelling. Strays are counted and never
+decoded.
 """
 
 from collections.abc import Sequence
@@ -18,12 +20,23 @@ from understudy.column import Column, Kind
 from understudy.encode.labels import LabelCells
 from understudy.encode.numbers import NumberCells
 from understudy.encode.ops import Ops, Storage, Value
+from understudy.encode.plain_shapes import precision_of
+from understudy.encode.shape_grid import FOUR, HALF, MANY, ONE, QUARTER, SIX, THREE, TWO, WHOLE
 from understudy.errors import SchemaError
 
 LISTED, BELOW, ABOVE, UNLISTED, MISSING = range(5)
 """What cells stand for."""
 STRAYS = 5
-"""How many cells there are."""
+"""How many cells there are, before those for ways of writing."""
+PRECISIONS = (WHOLE, HALF, QUARTER, ONE, TWO, THREE, FOUR, SIX, MANY)
+"""Of real numbers, from coarse to fine."""
+SPELLINGS = (
+    *(("false", "true"), ("False", "True"), ("FALSE", "TRUE"), ("f", "t"), ("F", "T")),
+    *(("no", "yes"), ("No", "Yes"), ("NO", "YES"), ("n", "y"), ("N", "Y"), ("0", "1")),
+    ("0.0", "1.0"),
+)
+"""Of booleans that are stored as text."""
+_NO_AND_YES = 2
 
 
 @dataclass(frozen=True)
@@ -35,7 +48,20 @@ class StrayCells:
     @property
     def size(self) -> int:
         """How many cells there are."""
-        return STRAYS
+        return STRAYS + max(len(self.ways) - 1, 0)
+
+    @cached_property
+    def ways(self) -> Sequence[object]:
+        """The ways of writing that are told apart: the first has the cell of listed values."""
+        column = self.column
+        if column.kind is Kind.BOOLEAN and column.spelling is None:
+            return SPELLINGS
+        open_ = column.decimals is None and column.step is None
+        return PRECISIONS if column.kind is Kind.REAL and open_ else ()
+
+    def by_way(self, counts: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Return the counts of listed values by way of writing."""
+        return np.array([counts[LISTED], *counts[STRAYS:]])
 
     @property
     def missing(self) -> int:
@@ -77,17 +103,29 @@ class StrayCells:
             there = ops.known(ops.moment(value, storage))
         else:
             there = ops.known(ops.number(value, storage))
-        return (ops.where(there, 1.0, 0.0), *self._cells.read(value, storage, ops))
+        exact = (ops.text(value, storage),) if self.column.kind is Kind.BOOLEAN else ()
+        return (ops.where(there, 1.0, 0.0), *self._cells.read(value, storage, ops), *exact)
 
     def code(self, readings: tuple[Value, ...], ops: Ops) -> Value:
         """The cell of each value."""
         there, *others = readings
+        if self.column.kind is Kind.BOOLEAN:
+            return self._spelled(tuple(others), there, ops)
         otherwise = ops.where(there > 0, UNLISTED, MISSING)
         if isinstance(self._cells, NumberCells):
             number, known = self._cells.known_number(tuple(others), ops)
             return ops.where(known, self._beside_bounds(number, self._cells, ops), otherwise)
         listed = self._cells.code(tuple(others), ops) < len(self._cells.labels)
         return ops.where(listed, LISTED, otherwise)
+
+    def _spelled(self, others: tuple[Value, ...], there: Value, ops: Ops) -> Value:
+        """The cell of a boolean: of its spelling, if that is a usual one."""
+        *readings, exact = others
+        known = self._cells.code(tuple(readings), ops) < _NO_AND_YES
+        other = ops.where(known, LISTED, ops.where(there > 0, UNLISTED, MISSING))
+        for way, words in enumerate(SPELLINGS if self.ways else ()):
+            other = ops.where(ops.position(exact, words, -1) >= 0, _cell_of_way(way), other)
+        return other
 
     def _beside_bounds(self, number: Value, cells: NumberCells, ops: Ops) -> Value:
         """Whether a known number lies below the bounds, above them, or has a cell inside."""
@@ -99,7 +137,14 @@ class StrayCells:
         ]
         # A whole-number column takes a fraction for the whole number below it.
         above = number >= greatest + 1 if whole else number > greatest
-        return ops.first([*cases, (number < least, BELOW), (above, ABOVE)], LISTED)
+        inside: Value = LISTED
+        if self.ways:
+            codes = [LISTED] * (MANY + 1)
+            for way, row in enumerate(PRECISIONS):
+                codes[row] = _cell_of_way(way)
+            inside = precision_of(number, ops, codes)
+        beyond = ops.where(number < least, BELOW, ops.where(above, ABOVE, inside))
+        return ops.first(cases, beyond)
 
     def decode(self, codes: NDArray[np.unsignedinteger], rng: np.random.Generator) -> Value:
         """Refused: a stray is no value."""
@@ -109,8 +154,15 @@ class StrayCells:
     def describe(self, code: int) -> str:
         """The cell in words."""
         words: Sequence[str] = ("listed", "below", "above", "not listed", "missing")
-        return words[code]
+        if code < STRAYS and (code or not self.ways):
+            return words[code]
+        way = self.ways[0 if code == LISTED else code - STRAYS + 1]
+        return f"listed, written as {way}"
 
     def _refuse(self) -> NoReturn:
         msg = f"Column {self.column.name!r}: only its strays are counted, and they have no values."
         raise SchemaError(msg)
+
+
+def _cell_of_way(way: int) -> int:
+    return LISTED if way == 0 else STRAYS + way - 1

@@ -25,7 +25,7 @@ _DAY = dt.datetime(2000, 1, 1)  # noqa: DTZ001 - naive, as columns are
 def made_up_rows(schema: Schema, count: int, unit: Unit) -> pa.Table:
     """So many rows in which every code is as likely as any other, and no column depends on another.
 
-    Columns with open facts hold values that are assumed.
+    Columns with open facts hold values that are assumed. No value is made up for a hidden code.
 
     >>> facts = Schema((Column(name="city", kind=Kind.UNKNOWN),))
     >>> from understudy.privacy.unit import Record
@@ -38,7 +38,9 @@ def made_up_rows(schema: Schema, count: int, unit: Unit) -> pa.Table:
     rng = np.random.default_rng(_SEED)
     encoding = Encoding(replace(schema, columns=tuple(_assumed(column) for column in schema)))
     codes = {
-        one.name: rng.integers(0, one.size, count, encoding.dtype(one.name))
+        one.name: rng.integers(
+            0, one.size - (one.name in encoding.hidden), count, encoding.dtype(one.name)
+        )
         for one in encoding.domain
     }
     coded = encoding.decode(codes, rng)

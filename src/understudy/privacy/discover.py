@@ -9,14 +9,14 @@ Four questions, each through the ledger like any other, and each only about open
     atoms      in crowded cells of it, single values that many rows share
 
 The answers double as the columns' first measurements, so nothing is paid twice. Where nothing
-stands out of the noise a column comes out as "other" throughout, and its name is told.
+stands out of the noise a column holds "other" or missing values throughout, and a note names it.
 """
 
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
 
-from understudy.column import Kind, Role, Source
+from understudy.column import Column, Kind, Role, Source
 from understudy.encode.shapes import ShapeCells
 from understudy.privacy.answers import CommonValues, MalformedRecords, Measurement
 from understudy.privacy.bins import FINE_CELLS, crowded, fine_cells
@@ -44,7 +44,7 @@ MALFORMED_SHARE = Fraction(1, 200)
 DELTA_SHARE = 0.1
 """How much of δ is kept for values told by a threshold."""
 _LOOKS, _COUNTS, _ATOMS = 0.25, 0.60, 0.15
-_TARGET = 1 / 4
+_TARGET = 1 / 5
 """How much of each question the target gets: without its classes the release is of no use."""
 _FOR_CATEGORIES = Fraction(7, 10)
 """Of the δ that is kept for values; the rest is for atoms."""
@@ -188,9 +188,7 @@ def discover(
         if name in personal:
             found[name] = Found(left_out(column, personal[name]), None)
             continue
-        if look.kind is not None:
-            null = look.null or (column.null is None and name in fine and fine[name].has_missing)
-            column = replace(column, kind=look.kind, null=null, source=Source.BOUGHT, **look.facts)
+        column = _as_seen(column, look, fine.get(name), float(shaped[name].scale))
         if name in fine:
             found[name] = numbers(column, fine[name], atoms.get(name), rows)
         elif name in told and told[name].values:
@@ -210,6 +208,16 @@ def discover(
         unread={name: seen[name].unread for name in fine},
         other={name: one.other for name, one in found.items() if one.other > 0},
     )
+
+
+def _as_seen(column: Column, look: Looks, fine: Fine | None, scale: float) -> Column:
+    """Return the column with what its shapes say, and whether its cells may be missing."""
+    if look.kind is None:
+        return column
+    null = look.null
+    if column.null is None and fine is not None:
+        null |= fine.has_missing(look.missing, scale)
+    return replace(column, kind=look.kind, null=null, source=Source.BOUGHT, **look.facts)
 
 
 def _target_share(names: Sequence[str], target: str | None) -> float:

@@ -138,9 +138,28 @@ def bought(stated: Schema, found: Schema) -> tuple[str, ...]:
         facts = [fact for fact in column.silent if fact not in found[column.name].silent]
         if column.kind is Kind.UNKNOWN and "kind" in facts:
             facts.insert(1, "bounds" if found[column.name].kind.numeric else "categories")
+        facts += _ways_of_writing(column, found[column.name])
         if facts:
             lines.append(f"{column.name}: {', '.join(facts)}")
     return tuple(lines)
+
+
+_WAYS = {
+    "format": ("format", "decimal", "thousands", "prefix", "suffix"),
+    "precision": ("decimals", "step"),
+    "spelling": ("spelling",),
+}
+"""By what a certificate says, the facts about how values are written."""
+
+
+def _ways_of_writing(column: Column, found: Column) -> list[str]:
+    """What was inferred about how a column writes its values, and its role."""
+    new = [
+        what
+        for what, facts in _WAYS.items()
+        if any(getattr(column, f) is None and getattr(found, f) is not None for f in facts)
+    ]
+    return new + (["role"] if column.coded and found.role.identifies else [])
 
 
 def check_bought(stated: Schema, later: Schema) -> None:

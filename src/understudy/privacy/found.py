@@ -65,10 +65,16 @@ class Fine(NamedTuple):
     histogram: Histogram
     missing: float
 
-    @property
-    def has_missing(self) -> bool:
-        """Whether missing cells stand out of the noise."""
-        return self.missing > MISSING_STANDS_OUT * self.histogram.scale
+    def has_missing(self, before: float, scale: float) -> bool:
+        """Whether missing cells stand out of the noise of both counts of them.
+
+        Args:
+            before: An earlier count of missing cells.
+            scale: The standard deviation of its noise.
+        """
+        one, other = scale**-2, self.histogram.scale**-2
+        mean = (one * before + other * self.missing) / (one + other)
+        return mean > MISSING_STANDS_OUT / float(np.sqrt(one + other))
 
 
 def with_nulls(column: Column, answer: Measurement) -> Found:

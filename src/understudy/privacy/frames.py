@@ -126,7 +126,8 @@ class CellWriter:
     def _moments(self, moments: NDArray[np.datetime64]) -> Texts:
         inside = np.clip(moments, _FIRST, _LAST)
         if self.moments is None:
-            texts = np.datetime_as_string(inside, unit="s").tolist()
+            # As pandas writes moments itself, which is the default format, too.
+            texts = [one.replace("T", " ") for one in np.datetime_as_string(inside, unit="s")]
         else:
             known = [one or dt.date.min for one in inside.tolist()]
             texts = [written_moment(one, self.moments) for one in known]

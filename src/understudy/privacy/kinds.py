@@ -58,6 +58,8 @@ class Looks:
     """The role of an identifier or a personal field, if most values are such."""
     unread: float = 0.0
     """The share of values that a column of this kind cannot hold, about: they are missing."""
+    missing: float = 0.0
+    """A noisy count of missing values, with those that such a column cannot hold."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -102,14 +104,14 @@ def looks(
     unread = 0.0
     if kind is not None and kind.numeric:
         unread = seen.values - (0.0 if written is None else written.read)
-    null = column.null
+    null, missing = column.null, float(shapes[MISSING]) + unread
     if null is None:
-        null = shapes[MISSING] + unread > MISSING_STANDS_OUT * scale
+        null = missing > MISSING_STANDS_OUT * scale
     if kind is not None and kind.numeric and span is None:
         return Looks(None, bool(null))
     facts = {} if written is None else _new_facts(column, kind, written)
     share = max(unread, 0.0) / max(seen.values, 1.0)
-    return Looks(kind, bool(null), span, facts, unread=min(share, 1.0))
+    return Looks(kind, bool(null), span, facts, unread=min(share, 1.0), missing=missing)
 
 
 def _seen(storage: Storage, shapes: Counts, scale: float) -> _Seen:

@@ -109,6 +109,8 @@ class _Plain(NamedTuple):
     certain: Cells
     masses: Counts
     """By precision, how many values."""
+    all_masses: Counts
+    """The same, with precisions that do not stand out: noise may have any sign."""
 
 
 class _Format(NamedTuple):
@@ -164,12 +166,13 @@ def _plain(shapes: Counts, scale: float, *, text: bool) -> _Plain:
     for place, row in enumerate(rows):
         if text or place not in _WITH_ZERO:
             certain[place] = certain_cells(row, scale, STANDS_OUT if place == WHOLE else RARELY)
-    found = np.asarray(certain.any(axis=1))
-    rows = np.where(found[:, None], rows, 0.0)
     # Where one precision has values, the others of the same magnitude are summed as well.
     anywhere = np.asarray(certain.any(axis=0))
+    all_masses = rows[:, anywhere].sum(axis=1)
+    found = np.asarray(certain.any(axis=1))
+    rows = np.where(found[:, None], rows, 0.0)
     masses = np.maximum(rows[:, anywhere].sum(axis=1), 0.0)
-    return _Plain(rows, certain, masses)
+    return _Plain(rows, certain, masses, all_masses)
 
 
 def _best_format(plain: _Plain, written: Counts, affixed: Counts) -> _Format:
@@ -286,6 +289,10 @@ def _plain_precision(
             facts["step"] = 0.5 if halves and QUARTER not in rows else 0.25
     if text:
         with_zero, without = _zeros(masses, decimals)
+        if with_zero == 0 and decimals == 2 and ONE not in rows:  # noqa: PLR2004 - 4.50 or 4.5
+            # A tenth of such numbers end with a zero, written or not: too few to stand out alone.
+            ends = plain.all_masses[[ONE_ZERO, ONE]]
+            with_zero = float(ends[0] - ends[1]) if ends[0] - ends[1] > 1.5 * noise else 0.0
         # Only stated where it holds: stored numbers and text without such zeros have equal facts.
         if with_zero > 0 and without <= _UNPADDED * (with_zero + without):
             facts["padded"] = True

@@ -6,10 +6,25 @@ with them are not drawn. One count of declared columns tells how many values tha
 """
 
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 from fractions import Fraction
+from typing import Any
 
-from understudy.column import Column, Source
-from understudy.encode.stray_cells import ABOVE, BELOW, MISSING, UNLISTED
+import numpy as np
+from numpy.typing import NDArray
+
+from understudy.column import Column, Kind, Source
+from understudy.encode.ops import Storage
+from understudy.encode.shape_grid import DECIMALS, HALF, QUARTER
+from understudy.encode.stray_cells import (
+    ABOVE,
+    BELOW,
+    MISSING,
+    PRECISIONS,
+    SPELLINGS,
+    UNLISTED,
+    StrayCells,
+)
 from understudy.privacy.answers import Measurement
 from understudy.privacy.ledger import Ledger
 from understudy.schema import Schema
@@ -18,31 +33,77 @@ STRAYS = "strays"
 """What a certificate calls the columns whose strays are counted."""
 SHARE = Fraction(1, 100)
 """How much of ρ the count of strays takes, where there are declared columns."""
+_STANDS_OUT, _FEW = 4.5, 0.005
+"""Standard deviations, and a share of the values, from which on a way of writing counts."""
 _CLEAR, _LITTLE = 3.0, 0.001
 """A share is noted from so many standard deviations of noise on, and from so much of all rows."""
 
 
-def counted(stated: Schema) -> tuple[str, ...]:
-    """Return the columns whose strays are counted, by what was stated before any query."""
-    return tuple(column.name for column in stated.coded if _declared(column))
+def counted(stated: Schema, storage: Mapping[str, Storage] | None = None) -> tuple[str, ...]:
+    """Return the columns whose strays are counted, by what was stated before any query.
+
+    Args:
+        stated: The facts before any query.
+        storage: How columns are stored; booleans are counted only as text, where that is known.
+    """
+    return tuple(
+        column.name
+        for column in stated.coded
+        if _declared(column)
+        or (_open_spelling(column) and (storage is None or storage[column.name] is Storage.TEXT))
+    )
 
 
 def share_of(stated: Schema) -> Fraction:
-    """Return how much of ρ the count of strays takes: nothing where no column is declared."""
+    """Return how much of ρ the count of strays takes, at most: nothing without declared columns."""
     return SHARE if counted(stated) else Fraction(0)
 
 
 def count(ledger: Ledger, stated: Schema) -> tuple[Measurement, ...]:
-    """Count the strays of declared columns, by what was stated when the ledger was opened."""
-    names = counted(stated)
+    """Count the strays of declared columns, by what was stated when the ledger was opened.
+
+    The same counts tell how precise real numbers are, and how booleans are spelled, where the
+    schema does not say so.
+    """
+    names = counted(stated, ledger.storage)
     if not names:
         return ()
     facts, rho = ledger.schema, ledger.rest() * SHARE
     ledger.declare(STRAYS, list(names))
     ledger.recode(facts, strays=names)
     answers = ledger.measure([(name,) for name in names], rho=rho)
-    ledger.recode(facts)
+    written = {one.clique[0]: _written(facts[one.clique[0]], one) for one in answers}
+    columns = tuple(written.get(column.name, column) for column in facts)
+    ledger.recode(replace(facts, columns=columns))
     return answers
+
+
+def _written(column: Column, answer: Measurement) -> Column:
+    """Return the column with its precision, or its spelling, where that stands out of the noise."""
+    cells = StrayCells(column)
+    if not cells.ways:
+        return column
+    counts = cells.by_way(answer.values)
+    clear = counts > _STANDS_OUT * float(np.max(answer.scale))
+    if not clear.any():
+        return column
+    facts: dict[str, Any]
+    if column.kind is Kind.BOOLEAN:
+        best = int(np.argmax(counts))
+        facts = {"spelling": SPELLINGS[best]} if best else {}  # the first is how we write them
+    else:
+        facts = _precision(clear & (counts >= _FEW * counts[clear].sum()))
+    return replace(column, source=Source.BOUGHT, **facts) if facts else column
+
+
+def _precision(present: NDArray[np.bool_]) -> dict[str, Any]:
+    """Return the decimals and the step of numbers, by the precisions that occur."""
+    finest = PRECISIONS[int(np.flatnonzero(present)[-1])]
+    decimals = DECIMALS[finest]
+    if decimals is None:
+        return {}
+    steps = {HALF: 0.5, QUARTER: 0.25}
+    return {"decimals": decimals} | ({"step": steps[finest]} if finest in steps else {})
 
 
 def notes(
@@ -73,7 +134,7 @@ def notes(
         )
     for name in sorted({*hidden} - {one.clique[0] for one in answers}):
         values, noise = hidden[name]
-        said += stray_notes(schema[name], unlisted=values, noise=noise, total=rows)
+        said += stray_notes(schema[name], hidden=values, noise=noise, total=rows)
     return tuple(said)
 
 
@@ -84,6 +145,7 @@ def stray_notes(  # noqa: PLR0913 - noisy counts, by name
     above: float = 0.0,
     unlisted: float = 0.0,
     missing: float = 0.0,
+    hidden: float = 0.0,
     noise: float,
     total: float,
 ) -> Iterator[str]:
@@ -95,6 +157,7 @@ def stray_notes(  # noqa: PLR0913 - noisy counts, by name
         above: The same, above the upper bound.
         unlisted: The same, not listed or unreadable.
         missing: The same, missing.
+        hidden: The same, with the hidden code.
         noise: The standard deviation of each count.
         total: A noisy count of all rows.
     """
@@ -104,6 +167,8 @@ def stray_notes(  # noqa: PLR0913 - noisy counts, by name
         f"lie above the upper bound {_end(column, 1)} and are set to it": above,
         f"are {_not_listed(column)} and {_fate(column, missing=False)}": unlisted,
     }
+    if hidden:
+        found[f"are missing or {_not_listed(column)}: rows with one are not drawn"] = hidden
     if column.null is False:
         found[f"are missing and {_fate(column, missing=True)}"] = missing
     for what, rows_with in found.items():
@@ -112,6 +177,12 @@ def stray_notes(  # noqa: PLR0913 - noisy counts, by name
                 f"Column {column.name!r}: about {min(rows_with / rows, 1.0):.1%} of the values "
                 f"{what} (noise ±{noise / rows:.1%})."
             )
+
+
+def _open_spelling(column: Column) -> bool:
+    """Whether a boolean may be spelled in several ways."""
+    stated = column.kind is Kind.BOOLEAN and column.source is not Source.BOUGHT
+    return stated and column.spelling is None
 
 
 def _declared(column: Column) -> bool:

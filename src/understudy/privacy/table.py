@@ -137,7 +137,7 @@ class PrivateTable:
         Where cells are named, only of rows in these cells.
         """
         names = {name: f"value{place}" for place, name in enumerate(columns)}
-        also = {names[name]: self._coded.reading(name) for name in columns}
+        also = {alias: name for name, alias in names.items()}
         coded, engine = self._coded.only(columns), self._rows.engine
         if engine is not None:
             return self._whole_pass(

@@ -39,7 +39,8 @@ class LabelsTold:
         total = believable_total(counted)
         shares = fitted(*combined(counted), total) / total
         order = ordered_codes(cells)
-        told = cells.size - (cells.missing is not None)
+        # A column that is missing throughout has one label, and no other.
+        told = max(cells.size - (cells.missing is not None), 1)
         numeric = not told_as_classes(cells)
         return cls(column, order, told, numeric, shares[order])
 

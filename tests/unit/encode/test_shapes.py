@@ -8,8 +8,8 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from helpers.shapes import plain, precision, shape
 from helpers.tables import DATE_LIKE, DATES, FLOATS, MOMENTS, NUMBER_LIKE, TEXT
+from helpers.value_shapes import plain, precision, shape
 from understudy.column import Column, Kind
 from understudy.encode import Encoding
 from understudy.encode import shape_grid as grid

@@ -314,7 +314,7 @@ def test_training_is_as_long_as_its_noise_allows_whoever_is_protected(unit, time
             data, schema, Budget(0.5, 1e-9), unit=whose, source=SeededForTests(1)
         ) as ledger:
             part = ledger if whose == unit else ledger.split(1 / times**2)[0]
-            counted = [Measurement(("y",), np.array([1e4, 1e4]), 1.0)]
+            counted = [Measurement(("y",), np.array([1e4, 1e4, 0.0]), 1.0)]
             labels = LabelsTold.of(ledger.encoding.cells["y"], "y", counted)
             inputs = input_tables(ledger.encoding.cells, ["a"])
             model.taught(part, labels, inputs, 20_000.0)

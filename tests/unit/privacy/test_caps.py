@@ -53,11 +53,11 @@ SCHEMA = Schema(
 BUDGET = Budget(1.0, 1e-9, thresholds=1e-10)
 OLD = Where.parse("age >= 8")
 LIGHT = {
-    "tables": {"age": [5, *[0] * 7, 5, 5]},
+    "tables": {"age": [*[0] * 8, 5, 5, 5]},
     "thresholds": [5],
     "weights": [UNIT, UNIT // 4],
 }
-"""Those of 8 and more weigh a quarter; and those of 0, among whom are those without an age."""
+"""Those of 8 and more weigh a quarter; and those without a readable age, whose code is hidden."""
 
 
 NULLABLE = replace(SCHEMA, columns=tuple(replace(c, null=True) if c.coded else c for c in SCHEMA))
@@ -174,7 +174,7 @@ def test_a_request_is_refused_exactly_if_a_capped_record_would_lose_too_much(ask
             look, weight, most = ledger, UNIT, UNIT
             if weights is not None:
                 # Old records score 5 or 6: their weight is that of the second or third step.
-                made = ledger.weigh({"age": [5, *[0] * 7, 5, 6]}, [5, 6], weights)
+                made = ledger.weigh({"age": [*[0] * 8, 5, 6, 5]}, [5, 6], weights)
                 look, weight, most = ledger.weighted(made), max(weights[1:]), max(weights)
             rho = ledger.rest() * Fraction(share)
             before = ledger.rest(), ledger.entries
@@ -213,18 +213,18 @@ def test_what_is_asked_of_full_weights_counts_in_full():
 
 def test_weights_that_say_nothing_of_the_condition_protect_nobody():
     with opened(capped(0.5)) as ledger:
-        by_sex = ledger.weighted(ledger.weigh({"sex": [0, 5]}, [5], [UNIT, 1]))
+        by_sex = ledger.weighted(ledger.weigh({"sex": [0, 5, 5]}, [5], [UNIT, 1]))
         with pytest.raises(BudgetSpent):
             by_sex.measure([("age",)], rho=ledger.rest())
-        both = ledger.weigh({"sex": [0, 5], "age": [5, *[0] * 8, 5]}, [5], [UNIT, 1])
+        both = ledger.weigh({"sex": [0, 5, 5], "age": [*[0] * 9, 5, 5]}, [5], [UNIT, 1])
         with pytest.raises(BudgetSpent):  # those of 8 still weigh all
             ledger.weighted(both).measure([("age",)], rho=ledger.rest())
 
 
 def test_unread_values_that_still_count_fully_are_not_capped():
-    # A missing age is coded as 0: if that weighs all, nobody under the condition is capped.
+    # A missing age has the hidden code: if that weighs all, nobody under the condition is capped.
     with opened(capped(0.5)) as ledger:
-        old = ledger.weighted(ledger.weigh({"age": [*[0] * 8, 5, 5]}, [5], [UNIT, 1]))
+        old = ledger.weighted(ledger.weigh({"age": [*[0] * 8, 5, 5, 0]}, [5], [UNIT, 1]))
         with pytest.raises(BudgetSpent):
             old.measure([("sex",)], rho=ledger.rest())
 
@@ -235,7 +235,7 @@ def test_each_cap_is_kept_for_itself():
         with pytest.raises(BudgetSpent, match="age <= 1"):
             light(ledger).measure([("sex",)], rho=ledger.rest() / 2)
         assert not ledger.entries
-        least = ledger.weigh({"age": [9, 9, *[0] * 6, 5, 5]}, [5], [UNIT, UNIT // 8])
+        least = ledger.weigh({"age": [9, 9, *[0] * 6, 5, 5, 5]}, [5], [UNIT, UNIT // 8])
         ledger.weighted(least).measure([("sex",)], rho=ledger.rest() / 2)
         told = ledger.entries[0].request["weights"]["capped"]
         assert told == {"age >= 8": UNIT // 8, "age <= 1": UNIT // 8}
@@ -329,11 +329,15 @@ def test_a_cap_below_what_scoring_costs_is_refused_before_anything_is_spent(
     before = file.read_bytes()
     facts = {"schema": None} if open_facts else {}
     if "protect_where" in how and not open_facts:
-        # Conditions need no scores: nothing comes before the weights.
+        # Conditions need no scores: only the count of strays comes before the weights.
         release = made(tmp_path, outlier_epsilon=0.2, ledger=file, **how)
-        assert all("weights" in entry.request for entry in release.certificate.entries)
-        # Malformed records may be counted before, and a cap must leave enough for that.
-        with pytest.raises(BadInput, match=r": malformed records are counted .* above [0-9.]+\.$"):
+        strays, *weighted = (entry.request for entry in release.certificate.entries)
+        assert strays["strays"] is True
+        assert weighted
+        assert all("weights" in request for request in weighted)
+        # A cap must leave enough for that count, which every record joins with its full weight.
+        message = r": values that miss what is declared are counted with .* above [0-9.]+\.$"
+        with pytest.raises(BadInput, match=message):
             made(tmp_path, outlier_epsilon=1e-3, ledger=file, **how)
         return
     with pytest.raises(BadInput, match=r"A cap of epsilon 0\.2 cannot be kept") as refusal:
@@ -355,11 +359,13 @@ def test_a_cap_is_checked_against_all_that_comes_before_the_weights(tmp_path):
             Column(name="sex", kind=Kind.BOOLEAN, null=False),
         )
     )
-    with pytest.raises(BadInput, match="is found out and single columns are counted") as refusal:
+    ways = "is found out and values that miss what is declared are counted and single columns are"
+    with pytest.raises(BadInput, match=ways) as refusal:
         made(tmp_path, schema=partly, protect_outliers=True, outlier_epsilon=0.5)
     reach = float(str(refusal.value).split("Ask for a cap above ")[1].split(";")[0])
     rho = Budget(1.0, 1e-9, thresholds=1e-10).rho
-    before = Fraction(1, 16) + Fraction(15, 16) * Fraction(1, 4)
+    # Inference, then 1 % of the remaining budget for strays, then single columns.
+    before = 1 - Fraction(15, 16) * Fraction(99, 100) * Fraction(3, 4)
     assert reach == pytest.approx(epsilon_of_rho(rho * before, 0.9e-9), rel=0.01)
     who = {"protect_outliers": True, "protect_where": ["age >= 8"]}
     release = made(tmp_path, schema=partly, outlier_epsilon=reach + 0.01, **who)

@@ -62,7 +62,7 @@ def certificate():
     with Ledger.open(TABLE, SCHEMA, BUDGET) as ledger:
         ledger.declare("target", "sex")
         ledger.measure([("age",)], rho=ledger.rest() / 3)
-        scores = [L1Distance(("age",), np.zeros(10)), L1Distance(("sex",), np.zeros(2))]
+        scores = [L1Distance(("age",), np.zeros(11)), L1Distance(("sex",), np.zeros(3))]
         ledger.select(scores, rho=ledger.rest() / 3)
         return ledger.close()
 

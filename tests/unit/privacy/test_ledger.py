@@ -8,7 +8,7 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from helpers.tables import load, numbered
+from helpers.tables import load
 from understudy.column import Column, Kind, Role, Source
 from understudy.errors import (
     BadInput,
@@ -37,12 +37,16 @@ from understudy.schema import Schema
 SCHEMA = Schema(
     (
         Column(name="who", kind=Kind.CATEGORICAL, role=Role.ID),
-        numbered("x", 10),
-        numbered("y", 4),
-        numbered("z", 2),
+        Column(name="x", kind=Kind.INTEGER, bounds=(0, 9), null=False),
+        Column(name="y", kind=Kind.INTEGER, bounds=(0, 3), null=False),
+        Column(name="z", kind=Kind.BOOLEAN, null=False),
     ),
     rows_bound=10**6,
 )
+"""x, y and z have 10, 4 and 2 values and one hidden code each, the last."""
+X_VALUES = np.array([*range(10), 0.0])
+X_SCORES = np.array([*np.linspace(-1, 1, 10), 0.0])
+"""By code of x: values, and the same on a scale from -1 to 1; the hidden code counts as 0."""
 BUDGET = Budget(1.0, 1e-9, thresholds=1e-10)
 UNITS = [Record(), Replacement(), Person("who", 2)]
 
@@ -65,11 +69,11 @@ def opened(table=None, budget=BUDGET, **options):
 
 
 def training(**options):
-    return Training({"x": np.linspace(-1, 1, 10)}, "z", [0, 1], rows=400, **options)
+    return Training({"x": X_SCORES}, "z", [0, 1, np.nan], rows=400, **options)
 
 
 def weights(ledger, most=1024):
-    return ledger.weigh({"x": list(range(10))}, [5], [most, most // 2])
+    return ledger.weigh({"x": list(range(11))}, [5], [most, most // 2])
 
 
 DOORS = {
@@ -78,12 +82,12 @@ DOORS = {
         [("x",)], scale=50.0, weights=weights(ledger)
     ),
     "select": lambda ledger: ledger.select(
-        [L1Distance(("x",), np.zeros(10)), CountTV(("x",), ("y",))], epsilon=0.01
+        [L1Distance(("x",), np.zeros(11)), CountTV(("x",), ("y",))], epsilon=0.01
     ),
     "scores": lambda ledger: ledger.scores(
-        [L1Distance(("x",), np.zeros(10)), CountTV(("x",), ("y",))], rho=Fraction(1, 5000)
+        [L1Distance(("x",), np.zeros(11)), CountTV(("x",), ("y",))], rho=Fraction(1, 5000)
     ),
-    "sum": lambda ledger: ledger.sum(ClippedMoments({"x": np.arange(10)}, 9.0), scale=50.0),
+    "sum": lambda ledger: ledger.sum(ClippedMoments({"x": X_VALUES}, 9.0), scale=50.0),
     "train": lambda ledger: ledger.train(training(steps=3), scale=50.0),
     "select_best": lambda ledger: ledger.select_best(
         [training(steps=3), training(steps=5, clip=0.5)], rho=Fraction(1, 500), runs=2.0
@@ -183,7 +187,7 @@ def test_what_asks_nothing_reads_nothing(monkeypatch):
     ledger = opened()
     spy = ledger._core.table
     ledger.declare("target", "z")
-    ledger.weigh({"x": [1] * 10}, [], [1024])
+    ledger.weigh({"x": [1] * 11}, [], [1024])
     part = ledger.split(0.5)[0]
     part.measure_event([("x",)], scale=50.0)
     part.train_event(training(), scale=50.0)
@@ -191,8 +195,10 @@ def test_what_asks_nothing_reads_nothing(monkeypatch):
     facts = part.domain, part.encoding, part.schema, part.storage, part.unit, part.budget
     assert all(fact is not None for fact in facts)
     assert (part.rest_delta(), part.entries) == (Fraction(1e-10), ())
+    assert part.encoding.hidden == {"x": 10, "y": 4, "z": 2}
     nullable = replace(SCHEMA["z"], null=True, source=Source.BOUGHT)
     ledger.recode(replace(SCHEMA, columns=(*SCHEMA.columns[:-1], nullable)))
+    assert part.encoding.hidden == {"x": 10, "y": 4}, "missing values of z are no longer hidden"
     assert part.domain.sizes["z"] == 3
     assert part.entries == ()
     ledger.close()
@@ -251,11 +257,11 @@ def test_nothing_touches_the_rows_after_the_last_answer():
     (common,) = ledger.values({"x": None}, rho=0.001, delta=1e-11)
     ledger._core.table = Tainted()
     # What is left is post-processing: answers, models, facts and the certificate stand alone.
-    assert answer.values.shape == (10,)
+    assert answer.values.shape == (11,)
     assert answer.values.base is None or isinstance(answer.values.base, np.ndarray)
     assert (common.column, common.counts.shape) == ("x", (len(common.values),))
     assert model.scores(np.zeros((2, 1))).shape == (2, 1)
-    assert ledger.domain.sizes == {"x": 10, "y": 4, "z": 2}
+    assert ledger.domain.sizes == {"x": 11, "y": 5, "z": 3}
     assert ledger.rest() > 0
     assert ledger.encoding.decode({"x": np.zeros(2, np.uint8)}, np.random.default_rng(0))
     certificate = ledger.close()
@@ -289,7 +295,7 @@ def test_the_noise_of_two_marginals_follows_from_the_unit(unit, squared):
     assert answers[0].scale == answers[1].scale == event.scale
     assert event.scale == pytest.approx(math.sqrt(squared / 0.02))
     assert cost(event, BUDGET.order) <= Fraction(1, 100)
-    assert [answer.values.shape for answer in answers] == [(10,), (4, 10)]
+    assert [answer.values.shape for answer in answers] == [(11,), (5, 11)]
 
 
 def test_answers_are_the_counts_plus_noise_of_the_stated_scale():
@@ -309,7 +315,7 @@ def test_weights_lower_the_sensitivity():
     ledger = opened()
     light = weights(ledger, most=256)
     ledger.measure([("x",)], scale=50.0, weights=light)
-    ledger.sum(ClippedMoments({"x": np.arange(10)}, 9.0), scale=50.0, weights=light)
+    ledger.sum(ClippedMoments({"x": X_VALUES}, 9.0), scale=50.0, weights=light)
     ledger.train(training(steps=1), scale=50.0, weights=light)
     measured, summed, trained = (entry.event for entry in ledger.entries)
     assert measured.sensitivity_squared == Fraction(1, 16)
@@ -317,7 +323,7 @@ def test_weights_lower_the_sensitivity():
     assert trained.sensitivity_squared == Fraction(2**48, 16)
     assert all(e.request["weights"] == {"most": 256, "of": 1024} for e in ledger.entries)
     replaced = opened(unit=Replacement())
-    replaced.sum(ClippedMoments({"x": np.arange(10)}, 9.0), scale=90.0, weights=weights(replaced))
+    replaced.sum(ClippedMoments({"x": X_VALUES}, 9.0), scale=90.0, weights=weights(replaced))
     # From x = 0 to x = 9: as far as one row at 9 alone.
     assert replaced.entries[0].event.sensitivity_squared == 2 * (1024 * 4**12) ** 2
 
@@ -330,7 +336,7 @@ def test_selection_finds_what_stands_out_and_returns_a_place_only():
     assert type(place) is int
     assert ledger.entries[0].event == Exponential(5.0)
     assert ledger.entries[0].request["sensitivity"] == "2"
-    far = [L1Distance(("x",), np.zeros(10)), L1Distance(("x",), np.zeros(10), scale=3.0)]
+    far = [L1Distance(("x",), np.zeros(11)), L1Distance(("x",), np.zeros(11), scale=3.0)]
     assert ledger.select(far, rho=2.0) == 1
     assert ledger.entries[1].request["sensitivity"] == "3"
     assert cost(ledger.entries[1].event, BUDGET.order) <= 2
@@ -345,22 +351,22 @@ def test_selection_among_many_large_candidates_is_counted_in_batches(monkeypatch
 
 def test_candidates_that_nothing_can_move_are_drawn_evenly():
     ledger = opened(budget=Budget(50.0, 1e-9), source=SeededForTests(3))
-    still = [L1Distance(("x",), np.zeros(10), scale=0.0) for _ in range(3)]
+    still = [L1Distance(("x",), np.zeros(11), scale=0.0) for _ in range(3)]
     assert {ledger.select(still, epsilon=0.01) for _ in range(60)} == {0, 1, 2}
 
 
 @pytest.mark.parametrize("unit", UNITS, ids=str)
 def test_sums_are_near_the_truth(unit):
     ledger = opened(budget=Budget(200.0, 1e-9), unit=unit)
-    moments = ClippedMoments({"x": np.arange(10)}, 9.0, by="y", classes=4)
+    moments = ClippedMoments({"x": X_VALUES}, 9.0, by="y", classes=5)
     answer = ledger.sum(moments, rho=5.0)
     x, y = rows()["x"].to_numpy(), rows()["y"].to_numpy()
-    truth = [[(x[y == c] / 9).sum(), ((x[y == c] / 9) ** 2).sum()] for c in range(4)]
+    truth = [[(x[y == c] / 9).sum(), ((x[y == c] / 9) ** 2).sum()] for c in range(5)]
     values = answer.values.reshape(moments.shape)[:, :, 0]
     np.testing.assert_allclose(values, truth, atol=8 * answer.scale + 0.05)
-    scores = NormalScores({"x": np.linspace(-1, 1, 10), "y": np.linspace(-1, 1, 4)}, 2**0.5)
+    scores = NormalScores({"x": X_SCORES, "y": [*np.linspace(-1, 1, 4), 0.0]}, 2**0.5)
     (product,) = ledger.sum(scores, rho=5.0).values
-    truth = (np.linspace(-1, 1, 10)[x] * np.linspace(-1, 1, 4)[y]).sum() / 2
+    truth = (X_SCORES[x] * np.linspace(-1, 1, 4)[y]).sum() / 2
     assert product == pytest.approx(truth, abs=8)
 
 
@@ -369,7 +375,7 @@ def test_training_learns_and_says_its_noise():
     task = training(steps=60, learning_rate=8.0)
     model = ledger.train(task, rho=ledger.rest() / 2)
     assert model.scale == pytest.approx(ledger.entries[0].event.scale / 2**24)
-    predicted = model.scores(np.linspace(-1, 1, 10)[:, None])[:, 0] > 0
+    predicted = model.scores(X_SCORES[:10, None])[:, 0] > 0
     assert predicted.tolist() == [x > 4 for x in range(10)]
     sampled = ledger.train(training(steps=60, learning_rate=8.0, rate=0.25), rho=ledger.rest())
     assert isinstance(ledger.entries[1].event, SampledGaussian)
@@ -397,8 +403,8 @@ def test_all_doors_work_where_the_rows_lie(engine):
     budget = Budget(300.0, 1e-9, thresholds=1e-10)
     ledger = opened(load(engine, rows(), "ledger_rows"), budget=budget)
     (answer,) = ledger.measure([("x",)], scale=0.5)
-    assert np.abs(answer.values - np.bincount(rows()["x"].to_numpy(), minlength=10)).max() < 4
-    total = ledger.sum(ClippedMoments({"x": np.arange(10)}, 9.0), scale=0.5)
+    assert np.abs(answer.values - np.bincount(rows()["x"].to_numpy(), minlength=11)).max() < 4
+    total = ledger.sum(ClippedMoments({"x": X_VALUES}, 9.0), scale=0.5)
     assert total.values[0] == pytest.approx(rows()["x"].to_numpy().sum() / 9, abs=4)
     common, few = ledger.values({"x": None, "z": [1]}, rho=2.0, delta=1e-11)
     truth = np.bincount(rows()["x"].to_numpy(), minlength=10)
@@ -525,7 +531,7 @@ def test_requests_fixed_beforehand_are_told_by_their_exact_total():
         (lambda led: led.measure([("x",)], scale=2.0**40, weights=weights(led)), BadInput),
         (lambda led: led.select([CountTV(("x",), ())], epsilon=0.1), BadInput),
         (lambda led: led.select([L1Distance(("x",), np.zeros(9))], epsilon=0.1), BadInput),
-        (lambda led: led.sum(ClippedMoments({"x": np.arange(10)}, 9.0)), BadInput),
+        (lambda led: led.sum(ClippedMoments({"x": X_VALUES}, 9.0)), BadInput),
         (lambda led: led.sum(ClippedMoments({"x": np.arange(9)}, 9.0), rho=0.001), BadInput),
         (lambda led: led.train(training()), BadInput),
         (lambda led: led.train(training(steps=0), rho=0.001), BadInput),
@@ -572,9 +578,9 @@ def test_only_what_has_a_proven_sensitivity_is_taken():
     with pytest.raises(BadInput, match="proven"):
         ledger.select([Cheap(("x",), ("y",))], epsilon=0.01)
     with pytest.raises(BadInput, match="proven"):
-        ledger.sum(Free({"x": np.arange(10)}, 9.0), scale=50.0)
+        ledger.sum(Free({"x": X_VALUES}, 9.0), scale=50.0)
     with pytest.raises(BadInput, match="proven"):
-        ledger.train(Short({"x": np.zeros(10)}, "z", [0, 1], rows=400), scale=50.0)
+        ledger.train(Short({"x": np.zeros(11)}, "z", [0, 1, np.nan], rows=400), scale=50.0)
     with pytest.raises(BadInput, match="weigh"):
         ledger.measure([("x",)], scale=50.0, weights=Light((), (), (1024,)))
     with pytest.raises(BadInput, match="protects nobody"):
@@ -611,7 +617,7 @@ def test_numbers_of_all_kinds_are_plain_doubles_in_the_books(number):
     ledger = opened(budget=Budget(np.float64(8), Fraction(1, 10**9), thresholds=number / 10**15))
     ledger.measure([("x",)], scale=number)
     ledger.select([CountTV(("x",), ("y",))], epsilon=number / 500)
-    ledger.sum(ClippedMoments({"x": np.arange(10)}, 9.0), scale=number)
+    ledger.sum(ClippedMoments({"x": X_VALUES}, 9.0), scale=number)
     ledger.train(training(steps=1), scale=number)
     ledger.values({"x": None}, rho=number / 10**4, delta=number / 10**16)
     ledger.split(number / 100)
@@ -646,11 +652,11 @@ def test_what_is_no_number_is_refused_at_no_cost(number):
 def test_what_nobody_can_move_costs_nothing():
     ledger = opened()
     silent = ledger.weigh({}, [], [0])
-    still = ClippedMoments({"x": np.zeros(10)}, 9.0)
+    still = ClippedMoments({"x": np.zeros(11)}, 9.0)
     rest = ledger.rest()
     ledger.measure([("x",)], rho=0.001, weights=silent)
     ledger.sum(still, rho=0.001)
-    ledger.sum(ClippedMoments({"x": np.arange(10)}, 9.0), rho=0.001, weights=silent)
+    ledger.sum(ClippedMoments({"x": X_VALUES}, 9.0), rho=0.001, weights=silent)
     ledger.train(training(steps=1), rho=0.001, weights=silent)
     ledger.train(training(steps=1, rate=0.5), rho=0.001, weights=silent)
     assert ledger.rest() == rest
@@ -672,17 +678,17 @@ def test_a_loss_may_be_named_in_plain_words():
         training(loss="exponential")
     ledger = opened(budget=Budget(50.0, 1e-9))
     # Classes by the wrong name would be places beyond the last, and rows would raise.
-    odd = Training({"x": np.zeros(10)}, "y", [-100, 0, 3, 1], rows=400, loss="squared", steps=1)
+    odd = Training({"x": np.zeros(11)}, "y", [-100, 0, 3, 1, 0], rows=400, loss="squared", steps=1)
     ledger.train(odd, scale=50.0)
     with pytest.raises(BadInput, match="numbered 0, 1, 2"):
-        ledger.train(Training({"x": np.zeros(10)}, "y", [-1, 0, 3, 1], rows=400), scale=50.0)
+        ledger.train(Training({"x": np.zeros(11)}, "y", [-1, 0, 3, 1, 0], rows=400), scale=50.0)
     with pytest.raises(BadInput, match="take it out of the inputs"):
-        ledger.train(Training({"z": [0, 1]}, "z", [0, 1], rows=400), scale=50.0)
+        ledger.train(Training({"z": [0, 1, 0]}, "z", [0, 1, np.nan], rows=400), scale=50.0)
 
 
 def test_tables_that_change_after_the_check_change_nothing():
     target = np.array([0.0, 1.0])
-    task = Training({"x": np.zeros(10)}, "z", target, rows=400)
+    task = Training({"x": np.zeros(11)}, "z", target, rows=400)
     target[:] = -1e305
     assert task.target.tolist() == [0.0, 1.0]
 
@@ -702,7 +708,7 @@ def test_tables_with_hardly_any_rows_answer_like_any_other(count, unit):
     ledger = opened(rows(count), budget=Budget(30.0, 1e-9, thresholds=1e-10), unit=unit)
     assert len(ledger.measure([(), ("x",), ("x", "y", "z")], scale=50.0)) == 3
     assert ledger.select([CountTV(("x",), ("y",)), CountTV(("x",), ("z",))], epsilon=0.1) in {0, 1}
-    assert ledger.sum(ClippedMoments({"x": np.arange(10)}, 9.0), scale=50.0).values.shape == (2,)
+    assert ledger.sum(ClippedMoments({"x": X_VALUES}, 9.0), scale=50.0).values.shape == (2,)
     assert ledger.train(training(steps=2, hidden=3), scale=50.0).layers[0].shape == (2, 3)
     common = ledger.values({"x": None, "z": [0], "y": []}, rho=0.01, delta=1e-11)
     assert [(c.column, c.values, c.counts.tolist()) for c in common] == [

@@ -49,23 +49,28 @@ def counted(source, k, cliques=(("x", "y"),)):
     return PrivateTable(source, SCHEMA, person=Person("who", k)).count(list(cliques))
 
 
+def by_person(count):
+    """Return how many visits of each of five people count; every value has a code of its own."""
+    assert count[-1].sum() == count[:, -1].sum() == 0, "the hidden codes count nothing"
+    return count[:-1].sum(axis=1).reshape(5, 10).sum(axis=1)
+
+
 @pytest.mark.parametrize("kind", [None, pa.int64(), pa.uint64(), pa.float64()])
 @pytest.mark.parametrize("k", [1, 3, 1000])
 def test_nobody_counts_more_than_k_times_and_nobody_less_than_they_may(k, kind):
     table = visits(5, 200, kind=kind)
     (count,) = counted(table, k)
-    per_person = count.sum(axis=1).reshape(5, 10).sum(axis=1)
     held = np.bincount(table["x"].to_numpy() // 10, minlength=5)
-    np.testing.assert_array_equal(per_person, np.minimum(held, k))
+    np.testing.assert_array_equal(by_person(count), np.minimum(held, k))
 
 
 def test_every_engine_keeps_at_most_k(engine):
     table = visits(5, 100)
     (count,) = counted(load(engine, table, "visits"), 2)
-    assert (count.sum(axis=1).reshape(5, 10).sum(axis=1) == 2).all()
+    assert (by_person(count) == 2).all()
     numbered = table.set_column(0, "who", pa.array(table["x"].to_numpy() // 10 - 2))
     (count,) = counted(load(engine, numbered, "visits"), 2)
-    assert (count.sum(axis=1).reshape(5, 10).sum(axis=1) == 2).all()
+    assert (by_person(count) == 2).all()
 
 
 def test_all_engines_keep_the_same_rows_of_numbered_people(engine, fixed_key):
@@ -225,7 +230,7 @@ def test_labels_numbers_and_dates_of_a_person_all_take_part(engine, request):
         for _ in range(3):
             private = PrivateTable(source, demo_schema(), person=Person("patient_id", 50))
             np.testing.assert_array_equal(
-                private.count([("age",)])[0], np.bincount(expected, minlength=8)
+                private.count([("age",)])[0], np.bincount(expected, minlength=9)
             )
 
 

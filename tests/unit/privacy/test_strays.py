@@ -1,14 +1,18 @@
 """What misses the declared facts: counted like anything else, and noted where it stands out."""
 
 import datetime as dt
+import sqlite3
+from dataclasses import replace
 from fractions import Fraction
 
+import ibis
 import numpy as np
 import pyarrow as pa
 import pytest
 
 from understudy.column import Column, Kind, Source
-from understudy.encode.stray_cells import StrayCells
+from understudy.encode.ops import Storage
+from understudy.encode.stray_cells import PRECISIONS, SPELLINGS, StrayCells
 from understudy.errors import SchemaError
 from understudy.pipeline import synthesize
 from understudy.plan import plan
@@ -19,6 +23,7 @@ from understudy.privacy.budget import Budget
 from understudy.privacy.folder import verify
 from understudy.privacy.ledger import Ledger
 from understudy.privacy.noise import SeededForTests
+from understudy.privacy.table import PrivateTable
 from understudy.schema import Schema
 
 AGE = Column(name="age", kind=Kind.INTEGER, bounds=(20, 59), bins=4, null=False)
@@ -42,9 +47,14 @@ def rows(count=4000):
 def test_only_columns_whose_values_are_declared_are_counted():
     found = Column(name="f", kind=Kind.INTEGER, bounds=(0, 9), null=True, source=Source.BOUGHT)
     empty = Column(name="e", kind=Kind.CATEGORICAL, categories=(), other="other", null=False)
-    assert strays.counted(Schema((AGE, JOB, OPEN, SURE, found, empty))) == ("age", "job")
+    schema = Schema((AGE, JOB, OPEN, SURE, found, empty))
+    stored = dict.fromkeys(schema.names, Storage.BOOLEAN)
+    assert strays.counted(schema, stored) == ("age", "job")
+    # Booleans that are stored as text can be spelled in several ways.
+    stored = dict.fromkeys(schema.names, Storage.TEXT)
+    assert strays.counted(schema, stored) == strays.counted(schema) == ("age", "job", "sure")
     assert strays.share_of(Schema((AGE,))) == strays.SHARE
-    assert strays.share_of(Schema((OPEN, SURE))) == 0
+    assert strays.share_of(Schema((OPEN,))) == 0
 
 
 def test_a_table_that_nobody_has_described_spends_nothing():
@@ -133,7 +143,10 @@ def test_hidden_codes_of_other_columns_are_noted_by_the_models_own_counts():
     schema = Schema((AGE, Column(name="open", kind=Kind.BOOLEAN, null=False)))
     first, second = strays.notes(schema, answers, known, 1000.0)
     assert "'age'" in first
-    assert "'open': about 5.0% of the values are unreadable and have no code" in second
+    assert (
+        "'open': about 5.0% of the values are missing or unreadable: rows with one are not drawn"
+        in second
+    )
 
 
 def test_strays_have_no_values():
@@ -150,3 +163,76 @@ def test_strays_have_no_values():
         cells.decode(np.zeros(1, np.uint8), np.random.default_rng(0))
     with pytest.raises(SchemaError, match="only its strays are counted"):
         _ = cells.arrow_type
+
+
+PRICE = Column(name="price", kind=Kind.REAL, bounds=(0, 100), null=True)
+FLAG = Column(name="flag", kind=Kind.BOOLEAN, null=True)
+WRITTEN = Schema((PRICE, FLAG))
+
+
+def written_rows(prices, flags, count=8000):
+    pick = np.random.default_rng(1).integers(0, 10**6, count)
+    return pa.table(
+        {
+            "price": [prices[k % len(prices)] for k in pick],
+            "flag": [flags[k % len(flags)] for k in pick],
+        }
+    )
+
+
+@pytest.mark.parametrize(
+    ("prices", "flags", "facts"),
+    [
+        (["0.5", "3", "4.5"], ["N", "Y"], (1, 0.5, ("N", "Y"))),
+        (["0.25", "3", "4.5"], ["no", "yes"], (2, 0.25, ("no", "yes"))),
+        (["12.5", "3.99", "7"], ["false", "true"], (2, None, None)),
+        (["12", "3", "7"], ["Yes", "No", ""], (0, None, ("No", "Yes"))),
+        (["0.1234567", "3"], ["on", "off"], (None, None, None)),
+    ],
+)
+def test_precision_and_spelling_are_inferred_where_the_schema_is_silent(prices, flags, facts):
+    with Ledger.open(written_rows(prices, flags), WRITTEN, Budget(1.0, 1e-9)) as ledger:
+        strays.count(ledger, WRITTEN)
+        price, flag = ledger.schema["price"], ledger.schema["flag"]
+        assert (price.decimals, price.step, flag.spelling) == facts
+        assert (price.source is Source.BOUGHT) == (facts[0] is not None)
+        assert len(ledger.entries) == 1
+
+
+def test_noise_alone_decides_no_way_of_writing():
+    table = written_rows(["0.25", "3"], ["N", "Y"], count=20)
+    for _ in range(20):
+        with Ledger.open(table, WRITTEN, Budget(0.5, 1e-9)) as ledger:
+            strays.count(ledger, WRITTEN)
+            assert ledger.schema == WRITTEN
+
+
+def test_what_is_declared_stays():
+    declared = Schema((replace(PRICE, decimals=1), replace(FLAG, spelling=("n", "y"))))
+    with Ledger.open(
+        written_rows(["0.25", "3"], ["N", "Y"]), declared, Budget(1.0, 1e-9)
+    ) as ledger:
+        strays.count(ledger, declared)
+        assert ledger.schema == declared
+
+
+def test_engines_agree_on_ways_of_writing(tmp_path):
+    prices = ["0.5", "1.25", "3", "3.1", "4.56", "0.001", "1e-9", "-1", "101", "x", ""]
+    flags = [word for pair in SPELLINGS for word in pair] + ["tRuE", "", "perhaps"]
+    table = written_rows(prices, flags, count=3000)
+    path = tmp_path / "t.db"
+    with sqlite3.connect(path) as connection:
+        table.to_pandas().to_sql("t", connection, index=False)
+    sources = [
+        table,
+        ibis.sqlite.connect(path).table("t"),
+        ibis.duckdb.connect().create_table("t", table),
+    ]
+    asked = [("price",), ("flag",)]
+    first, *others = (
+        PrivateTable(source, WRITTEN, strays=("price", "flag")).count(asked) for source in sources
+    )
+    assert [len(one) for one in first] == [4 + len(PRECISIONS), 4 + len(SPELLINGS)]
+    for counts in others:
+        for one, other in zip(first, counts, strict=True):
+            assert (one == other).all()

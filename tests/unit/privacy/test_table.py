@@ -33,7 +33,7 @@ def test_it_shows_its_schema_and_nothing_else():
     table.count([("x",)])
     assert repr(table) == str(table) == "PrivateTable(x: categorical, y: integer)"
     assert table.schema is SCHEMA
-    assert table.domain.sizes == {"x": 2, "y": 10}
+    assert table.domain.sizes == {"x": 3, "y": 11}
     assert table.encoding.schema is SCHEMA
     public = {name for name in dir(table) if not name.startswith("_")}
     # Of these only five touch rows, and only the ledger can call them.
@@ -104,7 +104,7 @@ def test_the_cache_lets_the_oldest_go():
 
 def test_a_requested_marginal_has_a_limit_and_the_product_of_all_columns_has_none():
     columns = tuple(
-        Column(name=f"x{k}", kind=Kind.INTEGER, bounds=(0, 999), bins=1000, null=False)
+        Column(name=f"x{k}", kind=Kind.INTEGER, bounds=(0, 998), bins=999, null=False)
         for k in range(30)
     )
     row = pa.table({column.name: [1] for column in columns})
@@ -120,7 +120,7 @@ def test_public_mistakes_in_a_request():
         table.count([("z",)])
     with pytest.raises(BadInput, match="names x twice"):
         table.count([("x", "x")])
-    with pytest.raises(BadInput, match="entries for 10 codes"):
+    with pytest.raises(BadInput, match="entries for 11 codes"):
         table.count([("x",)], RowWeights.of({"y": [1]}, [], [1]))
     with pytest.raises(BadInput, match="tuple of names"):
         table.count(["x"])
@@ -169,10 +169,12 @@ def test_one_cell_beside_many():
     # An index that fits a byte, made with a size that does not.
     for size in (256, 2**16):
         columns = (
-            Column(name="a", kind=Kind.CATEGORICAL, categories=("only",), null=False),
-            Column(name="b", kind=Kind.INTEGER, bounds=(0, size - 1), bins=size, null=False),
+            Column(name="a", kind=Kind.CATEGORICAL, categories=(), other="only", null=False),
+            Column(name="b", kind=Kind.INTEGER, bounds=(0, size - 2), bins=size - 1, null=True),
         )
-        table = PrivateTable(pa.table({"a": ["only"], "b": [size - 1]}), Schema(columns))
+        rows = pa.table({"a": ["any"], "b": pa.array([None], pa.int64())})
+        table = PrivateTable(rows, Schema(columns))
+        assert table.domain.sizes == {"a": 1, "b": size}
         assert table.count([("a", "b")])[0][0, -1] == 1
         weights = RowWeights.of({"a": [1], "b": [0] * (size - 1) + [5]}, [6], [1, 7])
         assert table.count([("a", "b")], weights)[0][0, -1] == 7
