@@ -223,12 +223,11 @@ def test_hardly_anything_is_invented_beyond_the_ends(released, name):
     # Cells beyond the ends hold noise alone, and no more rows than it can add.
     assert values(released.cells[name])
     real, found = (numbers(name, table[name]) for table in (released.real, released.cells))
-    width = real.max() - min(real.min(), 0)
     hidden = hidden_by_noise(released, name)
     assert np.mean(found > real.max()) <= hidden
     assert np.mean(found < real.min()) <= hidden
-    # Half a percent lie beyond the bounds at most, so that noise has little to extend.
-    assert np.mean(found > real.max() + width) <= released.noise[name] * SURE / ROWS
+    # Cells of shapes end at powers of two, and of those without rows noise adds one or two.
+    assert found.max() <= 4 * real.max()
 
 
 @with_engines()
@@ -244,10 +243,10 @@ def test_ages_reach_from_young_to_old(released):
 def test_balances_have_their_tail(released):
     tables = (released.real, released.cells)
     real, found = (numbers("balance", table["balance"]) for table in tables)
-    # The largest 5 % lie in the last bin, whose ends are a factor of seven apart: rows are drawn
-    # evenly there, and real ones thin out, so that quantiles lie higher by half as much at most.
+    # The last bin holds up to 12 % of the rows, and its ends are a factor of seven apart. Rows are
+    # drawn evenly there and real ones thin out, so the quantile lies at 2.4 times its own at most.
     ratio = np.quantile(found, 0.95) / np.quantile(real, 0.95)
-    assert 1 / 1.5 < ratio < 3.5
+    assert 1 / 1.5 < ratio < 2.5
     hidden = hidden_by_noise(released, "balance")
     assert np.mean(real > found.max()) <= hidden
     assert np.mean(found > real.max()) <= hidden

@@ -77,7 +77,8 @@ def held_by(engine: str, backend: object, table: pd.DataFrame, folder: Path) -> 
     return load(backend, as_arrow(table), "messy")
 
 
-def saved(release: Release, folder: Path) -> tuple[Path, pd.DataFrame]:
+def saved(release: Release, folder: Path, delimiter: str = ",") -> tuple[Path, pd.DataFrame]:
     """Save a release; return its folder, and the cells of its CSV file as text."""
     release.save(folder)
-    return folder, pd.read_csv(folder / "synthetic.csv", dtype=str, keep_default_na=False)
+    path = folder / "synthetic.csv"
+    return folder, pd.read_csv(path, sep=delimiter, dtype=str, keep_default_na=False)
