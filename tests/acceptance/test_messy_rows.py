@@ -200,48 +200,67 @@ def test_numbers_are_of_the_same_size(released, name):
         assert near[0] <= np.quantile(found, quantile) <= near[1], quantile
 
 
+def hidden_by_noise(released, name):
+    """The share of rows that bounds may miss, or bins beyond the real ends may hold.
+
+    Bounds leave half a percent beyond them if there were no noise. They are inferred from cells
+    of shapes, and a cell stands out from 4.4 deviations on; six with the noise of a cell itself.
+    """
+    return MOST_LOST + SURE * released.first_noise[name] / ROWS
+
+
 @with_columns(NUMBERS)
 def test_tails_are_not_cut_off(released, name):
-    # Half a percent may lie beyond each bound, and as many rows as noise can hide.
     assert values(released.cells[name])
     real, found = (numbers(name, table[name]) for table in (released.real, released.cells))
-    hidden = MOST_LOST + 4 * released.noise[name] / ROWS
+    hidden = hidden_by_noise(released, name)
     assert np.mean(real < found.min()) <= hidden
     assert np.mean(real > found.max()) <= hidden
 
 
 @with_columns(NUMBERS)
-def test_nothing_is_invented_beyond_the_ends(released, name):
+def test_hardly_anything_is_invented_beyond_the_ends(released, name):
+    # Cells beyond the ends hold noise alone, and no more rows than it can add.
     assert values(released.cells[name])
     real, found = (numbers(name, table[name]) for table in (released.real, released.cells))
-    assert found.max() <= 2 * real.max()
-    assert found.min() >= min(real.min(), 0)
+    hidden = hidden_by_noise(released, name)
+    assert np.mean(found > real.max()) <= hidden
+    assert np.mean(found < real.min()) <= hidden
+    # Cells of shapes end at powers of two, and of those without rows noise adds one or two.
+    assert found.max() <= 4 * real.max()
 
 
 @with_engines()
 def test_ages_reach_from_young_to_old(released):
     found = numbers("age", released.cells["age"])
-    # From 18 to 95, and a bin of five years more at most; 10 % of rows are above 85.
-    assert 13 <= found.min() <= 25
-    assert 85 <= found.max() <= 100
+    # From 18 to 95: 10 % are above 85, 10 % below 27. Beyond the ends there is noise alone.
+    assert found.min() <= 25
+    assert found.max() >= 85
+    assert np.mean((found < 13) | (found > 100)) <= hidden_by_noise(released, "age")
 
 
 @with_engines()
 def test_balances_have_their_tail(released):
     tables = (released.real, released.cells)
     real, found = (numbers("balance", table["balance"]) for table in tables)
+    # The last bin holds up to 12 % of the rows, and its ends are a factor of seven apart. Rows are
+    # drawn evenly there and real ones thin out, so the quantile lies at 2.4 times its own at most.
     ratio = np.quantile(found, 0.95) / np.quantile(real, 0.95)
-    assert 1 / 1.5 < ratio < 1.5
-    assert np.quantile(real, 0.97) <= found.max() <= 2 * real.max()
+    assert 1 / 1.5 < ratio < 2.5
+    hidden = hidden_by_noise(released, "balance")
+    assert np.mean(real > found.max()) <= hidden
+    assert np.mean(found > real.max()) <= hidden
 
 
 @with_columns(DATES)
-def test_no_date_lies_a_year_beyond_the_real_ones(released, name):
+def test_hardly_any_date_lies_a_year_beyond_the_real_ones(released, name):
+    # Cells of a year without rows hold noise alone, as in numbers.
     assert values(released.cells[name])
     real, found = (moments(name, table[name]) for table in (released.real, released.cells))
     year = np.timedelta64(366, "D")
-    assert real.min() - 2 * year <= found.min()  # the first years have few rows
-    assert found.max() <= real.max() + year
+    hidden = hidden_by_noise(released, name)
+    assert np.mean(found < real.min() - year) <= hidden
+    assert np.mean(found > real.max() + year) <= hidden
     middle = np.median(found.astype(int)) - np.median(real.astype(int))
     assert abs(middle) < year.astype("timedelta64[s]").astype(int)
 

@@ -53,7 +53,7 @@ GRAMMAR = {
     "start": r"\d{4}-\d\d-\d\d",
     "amount": r"\d{1,3}(\.\d{3})*,\d\d",
     "income": r"\$\d{1,3}(,\d{3})*",
-    "discount": r"\d{1,2}(,[1-9])? %",
+    "discount": r"\d{1,3}(,[1-9])? %",
     "price": r"\d+\.\d\d",
     "rating": r"[0-5]\.[05]",
     "visits": r"\d+(\.0)?",

@@ -29,15 +29,25 @@ class Released:
     """The cells that the owner wrote."""
 
     @property
+    def first_noise(self) -> dict[str, float]:
+        """By column, the scale of its first count: of shapes, from which bounds are inferred."""
+        return {name: scales[0] for name, scales in self._scales.items()}
+
+    @property
     def noise(self) -> dict[str, float]:
         """By column, the least scale at which its values were counted alone."""
-        scales: dict[str, float] = {}
+        return {name: min(scales) for name, scales in self._scales.items()}
+
+    @property
+    def _scales(self) -> dict[str, list[float]]:
+        """By column, the scales at which its values were counted alone, first things first."""
+        scales: dict[str, list[float]] = {}
         for entry in self.release.certificate.entries:
             request = entry.request
             alone = [clique[0] for clique in request.get("cliques", ()) if len(clique) == 1]
             counted = request.get("columns", ()) if request["door"] == "values" else ()
             for name in (*alone, *counted):
-                scales[name] = min(scales.get(name, float("inf")), entry.event.scale)
+                scales.setdefault(name, []).append(entry.event.scale)
         return scales
 
 
@@ -67,7 +77,8 @@ def held_by(engine: str, backend: object, table: pd.DataFrame, folder: Path) -> 
     return load(backend, as_arrow(table), "messy")
 
 
-def saved(release: Release, folder: Path) -> tuple[Path, pd.DataFrame]:
+def saved(release: Release, folder: Path, delimiter: str = ",") -> tuple[Path, pd.DataFrame]:
     """Save a release; return its folder, and the cells of its CSV file as text."""
     release.save(folder)
-    return folder, pd.read_csv(folder / "synthetic.csv", dtype=str, keep_default_na=False)
+    path = folder / "synthetic.csv"
+    return folder, pd.read_csv(path, sep=delimiter, dtype=str, keep_default_na=False)

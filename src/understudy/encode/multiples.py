@@ -53,6 +53,18 @@ def stated_step(column: Column) -> Fraction | None:
     return None
 
 
+def fewer_cuts(cuts: int, step: float, ends: tuple[float, float], span: float) -> int:
+    """Return a number of equal bins, at most `cuts`, of which each holds a multiple of the step."""
+    first, last = math.ceil(ends[0] / step), math.floor(ends[1] / step)
+    if last - first + 1 > cuts:
+        return cuts  # bins are at least as wide as a step
+    count = max(last - first + 1, 1)
+    places = {int((one * step - ends[0]) * count / span) for one in range(first, last + 1)}
+    # The last bin holds both its ends.
+    places = {min(place, count - 1) for place in places}
+    return count if len(places) == count else max(1, math.floor(span / step))
+
+
 def steps_of(column: Column, firsts: Numbers, lasts: Numbers) -> Steps | None:
     """Return the step of each bin; None where all whole numbers are drawn.
 

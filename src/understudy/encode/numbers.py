@@ -20,7 +20,7 @@ from understudy.encode.moments import (
     is_moment,
     seconds_since_1970,
 )
-from understudy.encode.multiples import Multiples, rounded, stated_step, steps_of
+from understudy.encode.multiples import Multiples, fewer_cuts, rounded, stated_step, steps_of
 from understudy.encode.ops import Ops, Storage, Value
 from understudy.encode.written_numbers import read_number
 from understudy.errors import SchemaError, listed
@@ -363,10 +363,11 @@ class NumberCells:
     @cached_property
     def _cuts(self) -> int:
         """How many bins of equal width; whole-number bins are at least one number wide."""
-        if not self._whole:
-            return self.column.bins or DEFAULT_BINS
-        few = int(self._span) if self._span <= MOST_UNIT_BINS else DEFAULT_BINS
-        return int(min(self.column.bins or few, self._span))
+        few = int(self._span) if self._whole and self._span <= MOST_UNIT_BINS else DEFAULT_BINS
+        if self.column.step is not None and not self._dated:
+            few = fewer_cuts(few, self.column.step, (self._least, self._greatest), self._span)
+        cuts = self.column.bins or few
+        return int(min(cuts, self._span)) if self._whole else cuts
 
     @property
     def _bounds(self) -> tuple[Number, Number]:

@@ -6,6 +6,7 @@ and each of these counts with its own noise: several answers may have gone into 
 
 import datetime as dt
 import itertools
+import math
 from collections.abc import Iterator
 from dataclasses import replace
 from typing import NamedTuple, TypeAlias
@@ -141,6 +142,7 @@ def numbers(column: Column, fine: Fine, common: CommonValues | None, rows: float
     above = _part(counts, variance, begins[-1], len(counts))
     _move(below, starts[0], bins, alone)
     _move(above, last, bins, alone)
+    _free_a_value(column.step, bins, alone, last)
     spread = max(below.variance, above.variance) ** 0.5
     beyond = Beyond(below.rows, above.rows, spread, cells.scale)
     if column.bins is not None or column.atoms:
@@ -186,6 +188,23 @@ def _move(
         cells, place = bins, max(start for start in bins if start <= bound)
     held = cells[place]
     cells[place] = _Mass(held.rows + outside.rows, held.variance + outside.variance)
+
+
+def _free_a_value(
+    step: float | None, bins: dict[float, _Mass], alone: dict[float, _Mass], last: float
+) -> None:
+    """Leave each bin a multiple of the step that is no atom: it could draw none otherwise."""
+    if step is None:
+        return
+    starts = [*bins]
+    for first, end in zip(starts, [*starts[1:], math.inf], strict=True):
+        stop = min(end, last)
+        multiples = step * np.arange(math.ceil(first / step), math.floor(stop / step) + 1)
+        inside = [float(one) for one in multiples if first <= one < end]
+        if inside and all(one in alone for one in inside):
+            few = alone.pop(min(inside, key=lambda one: alone[one].rows))
+            held = bins[first]
+            bins[first] = _Mass(held.rows + few.rows, held.variance + few.variance)
 
 
 def _measured(

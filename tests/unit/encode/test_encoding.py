@@ -238,3 +238,25 @@ def test_public_mistakes_are_refused():
     narrow = Column(name="x", kind=Kind.REAL, bounds=(1, 1 + 1e-15), bins=64)
     with pytest.raises(SchemaError, match="too narrow"):
         _ = Encoding(Schema((narrow,))).cells
+
+
+@pytest.mark.parametrize(
+    ("kind", "bounds", "step", "bins"),
+    [
+        (Kind.REAL, (0.5, 5.0), 0.5, 10),
+        (Kind.REAL, (0.3, 9.9), 0.7, 14),
+        (Kind.REAL, (0.0, 100.0), 0.1, 32),
+        (Kind.INTEGER, (0, 100), 5, 21),
+        (Kind.INTEGER, (3, 97), 5, 19),
+        (Kind.INTEGER, (0, 64), 2, 32),
+    ],
+)
+def test_bins_by_default_hold_a_multiple_of_a_declared_step_each(kind, bounds, step, bins):
+    cells = NumberCells(Column(name="x", kind=kind, bounds=bounds, step=step, null=False))
+    assert len(cells.bins) == bins
+    codes = np.repeat(np.arange(bins), 20).astype(np.uint8)
+    found = np.asarray(cells.decode(codes, np.random.default_rng(0)))
+    np.testing.assert_allclose(found / step, np.round(found / step), atol=1e-9)
+    # A number of bins that a person declares stays.
+    own = Column(name="x", kind=kind, bounds=bounds, step=step, bins=40, null=False)
+    assert len(NumberCells(own).bins) == 40
