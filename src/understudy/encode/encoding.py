@@ -1,6 +1,7 @@
 """All columns' rules together."""
 
-from collections.abc import Collection, Mapping
+import math
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Protocol
@@ -169,6 +170,15 @@ class Encoding:
             of_values = self._read(name, coded.dictionary, storage)
             return np.asarray(of_values.take(coded.indices.to_numpy()))
         return self._read(name, stored, storage)
+
+    def read_codes(self, name: str, readings: Sequence[pa.Array]) -> NDArray[np.unsignedinteger]:
+        """The codes of one column of which an engine has read the numbers."""
+        doubles = tuple(
+            np.asarray(one.cast(pa.float64()).fill_null(math.nan).to_numpy(zero_copy_only=False))
+            for one in readings
+        )
+        codes = np.asarray(self.cells[name].code(doubles, ArrowOps()))
+        return codes.astype(self.dtype(name))
 
     def _read(self, name: str, stored: pa.Array, storage: Storage) -> NDArray[np.unsignedinteger]:
         cells, ops = self.cells[name], ArrowOps()

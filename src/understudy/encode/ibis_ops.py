@@ -315,13 +315,14 @@ def coded_table(  # noqa: PLR0913 - the last two by name
     ops: IbisOps,
     *,
     as_stored: Collection[str] = (),
+    as_read: Collection[str] = (),
     also: Mapping[str, Value] | None = None,
 ) -> Value:
     """The table of codes, under the names of `code_names`: a question not asked yet.
 
     Reading and coding are two nested selects, because a code looks at what was read several
-    times and SQL would otherwise read as often. Columns named in `as_stored` come as they are,
-    for `code_batch` to code. `also` names columns to carry along.
+    times and SQL would otherwise read as often. Columns named in `as_stored` come as they are, and
+    those in `as_read` as doubles, for `code_batch` to code. `also` names columns to carry along.
     """
     names = code_names(encoding)
     readings: dict[str, dict[str, Value]] = {}
@@ -337,11 +338,15 @@ def coded_table(  # noqa: PLR0913 - the last two by name
             carried[names[name]] = ops.stored(value, storage)
             continue
         value = ops.stored(value, storage)
-        readings[name] = {
+        found = {
             f"{names[name]}_{place}": reading
             for place, reading in enumerate(cells.read(value, storage, ops))
         }
-        read |= readings[name]
+        if name in as_read:
+            carried |= found
+            continue
+        readings[name] = found
+        read |= found
     stage = set_apart(table.select(**read, **carried), "understudy_read")
     codes = {
         names[name]: encoding.cells[name].code(tuple(stage[column] for column in inputs), ops)
@@ -360,11 +365,18 @@ def set_apart(query: Value, name: str) -> Value:
 
 
 def code_batch(
-    batch: pa.RecordBatch, encoding: Encoding, as_stored: Collection[str]
+    batch: pa.RecordBatch,
+    encoding: Encoding,
+    as_stored: Collection[str],
+    as_read: Collection[str] = (),
 ) -> dict[str, NDArray[np.unsignedinteger]]:
-    """By column, the codes in a batch of `coded_table`, with those coded that came as stored."""
+    """By column, the codes in a batch of `coded_table`, with those coded that came uncoded."""
     codes = {}
     for name, column in code_names(encoding).items():
+        if name in as_read:
+            pieces = (place for place in batch.schema.names if place.startswith(f"{column}_"))
+            codes[name] = encoding.read_codes(name, [batch.column(piece) for piece in pieces])
+            continue
         cells = batch.column(column)
         codes[name] = (
             encoding.column_codes(name, cells)

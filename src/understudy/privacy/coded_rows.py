@@ -56,14 +56,18 @@ class CodedRows:
 
         As SQL, a search over hundreds of edges takes minutes to compile.
         """
-        rows, schema = self._rows, self._encoding.schema
-        stored = {name: rows.table[rows.columns[name]].type() for name in self._encoding.cells}
+        schema = self._encoding.schema
         return tuple(
             name
-            for name, kind in stored.items()
-            if coded_here(schema[name], rows.ops.storage(name, kind))
+            for name in self._encoding.cells
+            if coded_here(schema[name], self._rows_storage(name))
             or _edges(schema[name]) > _MOST_SQL_EDGES
         )
+
+    def _rows_storage(self, name: str) -> Storage:
+        """How the engine stores a column."""
+        kind = self._rows.table[self._rows.columns[name]].type()
+        return self._rows.ops.storage(name, kind)
 
     def query(self, also: dict[str, Value] | None = None) -> Value:
         """The codes of all rows that count, and what is read beside them."""
@@ -109,9 +113,15 @@ class CodedRows:
             read = batches(self.query(also), ROWS_PER_BLOCK)
             return ((self.codes(batch), batch) for batch in read)
         also = also or {}
-        query = coded_table(*self._what, as_stored=self.here, also=self._who() | also)
+        texts = [name for name in self.here if self._rows_storage(name) is Storage.TEXT]
+        # What an engine stores as a number may not fit the type that it states for the column, and
+        # a single such value would make the whole answer unreadable: so the engine reads it.
+        numbers = [name for name in self.here if name not in texts]
+        # As text: beside a row without an id, whole numbers would travel as rounded doubles.
+        who = {name: value.cast("string") for name, value in self._who().items()}
+        query = coded_table(*self._what, as_stored=texts, as_read=numbers, also=who | also)
         read = batches(query, ROWS_PER_BLOCK)
-        coded = ((code_batch(batch, self._encoding, self.here), batch) for batch in read)
+        coded = ((code_batch(batch, self._encoding, texts, numbers), batch) for batch in read)
         if self._person is None:
             return coded
         return self._capped(EmbeddedEngine(), coded, self._person, also)
