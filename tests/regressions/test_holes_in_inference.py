@@ -49,7 +49,7 @@ def test_a_value_that_its_column_should_not_hold_has_a_cell_and_moves_no_other(s
     engine.con.execute("INSERT INTO t VALUES (?)", (odd,))
     added = counted(engine.table("t"), schema) - before
     assert added.sum() == 1
-    assert added[[cell, 100]].sum() == 1  # an unbounded decimal beyond all digits is missing
+    assert added[[*{cell, 100}]].sum() == 1  # an unbounded decimal beyond all digits is missing
 
 
 @pytest.mark.parametrize(
@@ -99,7 +99,7 @@ def test_a_row_of_nobody_makes_no_two_persons_one(engine):
     np.testing.assert_array_equal(counted(engine.table(table), OPEN, person, shapes=True), before)
 
 
-# --- names of parameters ---------------------------------------------------------------------------
+# --- names of parameters -------------------------------------------------------------------------
 
 
 def test_a_parameter_that_is_called_like_a_column_does_not_name_it():
