@@ -1,7 +1,6 @@
 """All columns' rules together."""
 
-import math
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Protocol
@@ -180,21 +179,10 @@ class Encoding:
             return np.asarray(of_values.take(coded.indices.to_numpy()))
         return self._read(name, stored, storage)
 
-<<<<<<< HEAD
     def number_codes(self, name: str, numbers: pa.Array) -> NDArray[np.unsignedinteger]:
         """The codes of a column that was read as numbers, with null where there is none."""
         doubles = np.asarray(numbers.to_numpy(zero_copy_only=False), np.float64)
         return np.asarray(self.cells[name].code((doubles,), ArrowOps())).astype(self.dtype(name))
-=======
-    def read_codes(self, name: str, readings: Sequence[pa.Array]) -> NDArray[np.unsignedinteger]:
-        """The codes of one column of which an engine has read the numbers."""
-        doubles = tuple(
-            np.asarray(one.cast(pa.float64()).fill_null(math.nan).to_numpy(zero_copy_only=False))
-            for one in readings
-        )
-        codes = np.asarray(self.cells[name].code(doubles, ArrowOps()))
-        return codes.astype(self.dtype(name))
->>>>>>> rev
 
     def _read(self, name: str, stored: pa.Array, storage: Storage) -> NDArray[np.unsignedinteger]:
         cells, ops = self.cells[name], ArrowOps()

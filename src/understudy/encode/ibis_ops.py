@@ -336,12 +336,8 @@ def coded_table(  # noqa: PLR0913 - the last three by name
 
     Reading and coding are two nested selects, because a code looks at what was read several
     times and SQL would otherwise read as often. Columns named in `as_stored` come as they are, and
-<<<<<<< HEAD
     those in `as_read` as the one number that they are read as, for `code_batch` to code. `also`
     names columns to carry along.
-=======
-    those in `as_read` as doubles, for `code_batch` to code. `also` names columns to carry along.
->>>>>>> rev
     """
     names = code_names(encoding)
     readings: dict[str, dict[str, Value]] = {}
@@ -357,22 +353,14 @@ def coded_table(  # noqa: PLR0913 - the last three by name
             carried[names[name]] = ops.stored(value, storage)
             continue
         value = ops.stored(value, storage)
-<<<<<<< HEAD
         if name in as_read:
             (carried[names[name]],) = cells.read(value, storage, ops)
             continue
         readings[name] = {
-=======
-        found = {
->>>>>>> rev
             f"{names[name]}_{place}": reading
             for place, reading in enumerate(cells.read(value, storage, ops))
         }
-        if name in as_read:
-            carried |= found
-            continue
-        readings[name] = found
-        read |= found
+        read |= readings[name]
     stage = set_apart(table.select(**read, **carried), "understudy_read")
     codes = {
         names[name]: encoding.cells[name].code(tuple(stage[column] for column in inputs), ops)
@@ -396,17 +384,9 @@ def code_batch(
     as_stored: Collection[str],
     as_read: Collection[str] = (),
 ) -> dict[str, NDArray[np.unsignedinteger]]:
-<<<<<<< HEAD
     """By column, the codes in a batch of `coded_table`, with those coded that came without."""
-=======
-    """By column, the codes in a batch of `coded_table`, with those coded that came uncoded."""
->>>>>>> rev
     codes = {}
     for name, column in code_names(encoding).items():
-        if name in as_read:
-            pieces = (place for place in batch.schema.names if place.startswith(f"{column}_"))
-            codes[name] = encoding.read_codes(name, [batch.column(piece) for piece in pieces])
-            continue
         cells = batch.column(column)
         if name in as_stored:
             codes[name] = encoding.column_codes(name, cells)

@@ -77,7 +77,6 @@ class CodedRows:
         Shapes, dates, marked numbers and edges are long as SQL, and each query compiles them anew.
         Where any column has them, the rows are read once, and no text is coded by the engine.
         """
-<<<<<<< HEAD
         schema, stored = self._encoding.schema, self._stored
         slow = {name for name, storage in stored.items() if _slow_in_sql(schema[name], storage)}
         if not slow:
@@ -104,24 +103,6 @@ class CodedRows:
     def query(self) -> Value:
         """The codes of all rows that count."""
         return self._codes
-=======
-        schema = self._encoding.schema
-        return tuple(
-            name
-            for name in self._encoding.cells
-            if coded_here(schema[name], self._rows_storage(name))
-            or _edges(schema[name]) > _MOST_SQL_EDGES
-        )
-
-    def _rows_storage(self, name: str) -> Storage:
-        """How the engine stores a column."""
-        kind = self._rows.table[self._rows.columns[name]].type()
-        return self._rows.ops.storage(name, kind)
-
-    def query(self, also: dict[str, Value] | None = None) -> Value:
-        """The codes of all rows that count, and what is read beside them."""
-        return self._codes if also is None else self._query(also)
->>>>>>> rev
 
     def of(self, names: Collection[str]) -> tuple[Value, Mapping[str, str]]:
         """Return the codes of at least these columns as a query, and the name of each there."""
@@ -158,28 +139,6 @@ class CodedRows:
         }
         read = engine.batches(query.mutate(**narrow), ROWS_PER_BLOCK)
         coded = ((code_batch(batch, self._encoding, searched), batch) for batch in read)
-<<<<<<< HEAD
-=======
-        return coded if self._person is None else self._capped(engine, coded, self._person, also)
-
-    def streamed(
-        self, also: dict[str, Value] | None = None
-    ) -> Iterator[tuple[Block, pa.RecordBatch]]:
-        """The same, block by block, from a foreign engine."""
-        if not self.here:
-            read = batches(self.query(also), ROWS_PER_BLOCK)
-            return ((self.codes(batch), batch) for batch in read)
-        also = also or {}
-        texts = [name for name in self.here if self._rows_storage(name) is Storage.TEXT]
-        # What an engine stores as a number may not fit the type that it states for the column, and
-        # a single such value would make the whole answer unreadable: so the engine reads it.
-        numbers = [name for name in self.here if name not in texts]
-        # As text: beside a row without an id, whole numbers would travel as rounded doubles.
-        who = {name: value.cast("string") for name, value in self._who().items()}
-        query = coded_table(*self._what, as_stored=texts, as_read=numbers, also=who | also)
-        read = batches(query, ROWS_PER_BLOCK)
-        coded = ((code_batch(batch, self._encoding, texts, numbers), batch) for batch in read)
->>>>>>> rev
         if self._person is None:
             return coded
         return self._capped(engine, coded, self._person, tuple(also))
