@@ -20,7 +20,7 @@ def test_a_bin_keeps_a_multiple_of_the_step_that_is_no_atom():
         "x", HALVES, np.array([500.0 if one == 3.5 else 900.0 for one in HALVES]), 10.0, 100
     )
     column = Column(name="x", kind=Kind.REAL, decimals=1, step=0.5, null=False)
-    found = numbers(column, Fine(Histogram(EDGES, counts, 10.0, False), 0.0), common, 5_900.0)
+    found = numbers(column, Fine(Histogram(EDGES, counts, 10.0, whole=False), 0.0), common, 5_900.0)
     cells = NumberCells(found.column)
     assert found.column.atoms
     drawn = cells.decode(
