@@ -25,6 +25,12 @@ def areas(split: Split, drawn: pd.DataFrame) -> dict[str, float]:
     numbers = [name for name in inputs if pd.api.types.is_numeric_dtype(split.test[name])]
     train, label = _told(split, drawn, inputs, numbers)
     test, truth = _told(split, split.test, inputs, numbers)
+    # Boosting refuses a column without any number to train on; it tells nothing, and is 0.
+    empty = [name for name in numbers if train[name].isna().all()]
+    train, test = (
+        train.assign(**dict.fromkeys(empty, 0.0)),
+        test.assign(**dict.fromkeys(empty, 0.0)),
+    )
     if len(np.unique(label)) < 2:
         return dict.fromkeys(LEARNERS, NOTHING)
     models = _for_codes(split, inputs) if split.sizes else _for_values(inputs, numbers)

@@ -15,6 +15,8 @@ from understudy.encode import Encoding
 from utility_tables import Table
 
 TEST_SHARE = 0.2
+MOST_DELTA = 1e-5
+"""Understudy refuses a larger one, for its guarantee would be weak."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -41,8 +43,8 @@ class Split:
 
     @property
     def delta(self) -> float:
-        """One over the square of the number of rows."""
-        return 1 / len(self.train) ** 2
+        """One over the square of the number of rows, and at most what passes for a guarantee."""
+        return min(1 / len(self.train) ** 2, MOST_DELTA)
 
 
 @lru_cache(maxsize=2)
@@ -57,7 +59,10 @@ def rows_of(table: Table, data: Path) -> Rows:
     encoding = Encoding(table.schema)
     arrow = pa.Table.from_pandas(text[list(table.schema.names)], preserve_index=False)
     codes = {name: codes.astype(np.int64) for name, codes in encoding.codes(arrow).items()}
-    sizes = {name: cells.size for name, cells in encoding.cells.items()}
+    # Every value has a code of its own (`_check`), so tools need none for values that have not.
+    sizes = {name: cells.size - (name in encoding.hidden) for name, cells in encoding.cells.items()}
+    if any(codes[name].max() >= size for name, size in sizes.items()):
+        sys.exit(f"{table.file} holds what its description does not name.")
     group = text.fillna("").groupby(list(text), sort=False).ngroup().to_numpy()
     return Rows(raw, pd.DataFrame(codes), sizes, group)
 

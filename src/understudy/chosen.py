@@ -102,7 +102,9 @@ class Chosen:
             outlier_epsilon=outlier_epsilon,
             where=protect_where,
         )
-        named = (asked_for, whose, recipe, getattr(recipe, "__dict__", {}), allowed, protection)
+        # The values of parameters may name columns; what the parameters are called names none.
+        parameters_of = [*getattr(recipe, "__dict__", {}).values()]
+        named = (asked_for, whose, parameters_of, allowed, protection)
         personal = Personal.of(regenerate, named)
         made = cls(stated, recipe, whose, roles, budget, allowed, protection, personal)
         if made.reveals and protection is not None:

@@ -148,10 +148,11 @@ def test_neighbouring_tables_give_counts_that_differ_by_their_one_record(data):
 def test_many_rows_over_several_blocks():
     rng = np.random.default_rng(3)
     rows = 300_000
-    schema, sizes = _schema_of(a=300, b=7, c=2)
-    codes = {name: rng.integers(0, size, rows) for name, size in sizes.items()}
+    schema, bins = _schema_of(a=300, b=7, c=2)
+    codes = {name: rng.integers(0, size, rows) for name, size in bins.items()}
     table = PrivateTable(pa.table(codes), schema)
-    weights = RowWeights.of({"a": list(range(300)), "b": [0] * 7}, [100, 200], [UNIT, 10, 0])
+    sizes = {name: size + 1 for name, size in bins.items()}  # the last counts what has no code
+    weights = RowWeights.of({"a": list(range(301)), "b": [0] * 8}, [100, 200], [UNIT, 10, 0])
     row_weights = np.where(codes["a"] < 100, UNIT, np.where(codes["a"] < 200, 10, 0))
     for clique in [("a", "b", "c"), ("c",), ("b", "a"), ()]:
         places = tuple(codes[name] for name in clique)
@@ -188,7 +189,7 @@ def test_scores_too_large_for_a_table_are_searched():
     schema, _ = _schema_of(a=2, b=2)
     table = PrivateTable(pa.table({"a": [0, 1, 1], "b": [0, 0, 1]}), schema)
     large = 2**31 - 1
-    weights = RowWeights.of({"a": [0, large], "b": [0, large]}, [large, 2 * large], [1, 2, 4])
+    weights = RowWeights.of({"a": [0, large, 0], "b": [0, large, 0]}, [large, 2 * large], [1, 2, 4])
     assert table.count([()], weights)[0] == 1 + 2 + 4
 
 

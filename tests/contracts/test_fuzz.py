@@ -24,7 +24,7 @@ import pytest
 
 from helpers import fuzz
 from understudy import pipeline
-from understudy.column import Column, Kind
+from understudy.column import Column, Kind, Role
 from understudy.curator.draft_schema import draft
 from understudy.curator.source import read_rows
 from understudy.encode import Encoding
@@ -520,9 +520,12 @@ def test_a_planted_leak_is_found(leak, tmp_path, monkeypatch):
 
 def test_a_hundred_thousand_values_are_no_trouble():
     many = 10**5
-    table = pa.table({"text": [f"id {k}" for k in range(many)], "number": np.arange(many) / 7})
+    texts = {"text": [f"id {k}" for k in range(many)], "long": ["id"] * (many // 3)}
+    texts["long"] += [f"one {k}" for k in range(many - len(texts["long"]))]
+    table = pa.table({**texts, "number": np.arange(many) / 7})
     made = synthesize(table, epsilon=1.0, source=SeededForTests(3))
-    assert made.schema["text"].categories == ("other",)
+    assert made.schema["text"].role is Role.FREE_TEXT
+    assert made.schema["long"].categories == ("id",)
     assert made.schema["number"].kind is Kind.REAL
     assert abs(made.table.num_rows - many) < 1000
 

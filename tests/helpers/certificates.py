@@ -35,9 +35,11 @@ SCHEMA = Schema(
     ),
     rows_bound=10**6,
 )
+AGES = np.array([*np.linspace(-1, 1, 10), 0.0])
+"""By code of the age, of which the last is hidden: numbers from -1 to 1."""
 PATIENT = Column(name="patient", kind=Kind.INTEGER, role=Role.ID)
 BUDGET = Budget(1.0, 1e-9, thresholds=1e-10)
-LIGHT = {"tables": {"age": [5, *[0] * 7, 5, 6]}, "thresholds": [5, 6], "weights": [900, 512, 100]}
+LIGHT = {"tables": {"age": [*[0] * 8, 5, 6, 5]}, "thresholds": [5, 6], "weights": [900, 512, 100]}
 
 
 def rows(count=60):
@@ -54,13 +56,13 @@ def rows(count=60):
 
 
 def _training(**options):
-    return Training({"age": np.linspace(-1, 1, 10)}, "sex", [0, 1], rows=60, steps=2, **options)
+    return Training({"age": AGES}, "sex", [0, 1, np.nan], rows=60, steps=2, **options)
 
 
 def _scores():
     return [
-        L1Distance(("sex",), [30.0, 30.0], scale=0.5),
-        L1Distance(("job",), [30.0, 30.0]),
+        L1Distance(("sex",), [30.0, 30.0, 0.0], scale=0.5),
+        L1Distance(("job",), [30.0, 30.0, 0.0]),
         CountTV(("age",), ("sex",)),
     ]
 
@@ -75,22 +77,23 @@ def _ask(ledger, share=Fraction(1, 40)):
     ledger.measure([("age",), ("age", "sex")], rho=rho)
     ledger.select(_scores(), rho=rho)
     ledger.scores(_scores(), rho=rho)
-    ledger.sum(ClippedMoments({"age": range(10)}, 9.0, by="sex", classes=2), rho=rho)
+    ledger.sum(ClippedMoments({"age": [*range(10), 0]}, 9.0, by="sex", classes=3), rho=rho)
     ledger.train(_training(), rho=rho)
     ledger.select_best([_training(), _training(clip=0.5)], rho=rho * 8, runs=2.0)
 
 
 def _ask_maps(ledger):
     rho = ledger.rest() / 40
-    ages = np.linspace(-1, 1, 10)
-    ledger.sum(ClippedMoments({"age": ages * 0.4}, 1.0), rho=rho)
-    ledger.sum(NormalScores({"age": ages, "sex": [-1.0, 1.0], "job": [0.0, 1.0]}, 2.0), rho=rho)
+    ledger.sum(ClippedMoments({"age": AGES * 0.4}, 1.0), rho=rho)
+    ledger.sum(
+        NormalScores({"age": AGES, "sex": [-1.0, 1.0, 0.0], "job": [0.0, 1.0, 0.0]}, 2.0), rho=rho
+    )
     points = np.array([[-0.5], [0.5]])
     features = InducingFeatures(
-        {"age": ages}, points, np.eye(2), [1.0, 0.5, 0.0], 1.0, "sex", [-1.0, 1.0]
+        {"age": AGES}, points, np.eye(2), [1.0, 0.5, 0.0], 1.0, "sex", [-1.0, 1.0, 0.0]
     )
     ledger.sum(features, rho=rho)
-    ledger.sum(ScoreCells((ScoreTable.of("age", list(range(10))),), (3, 6)), rho=rho)
+    ledger.sum(ScoreCells((ScoreTable.of("age", [*range(10), 0]),), (3, 6)), rho=rho)
     model = ledger.train(_training(rate=0.5), rho=rho)
     ledger.sum(ModelCells(_training(), model.layers, edges=(0.5,)), rho=rho)
     ledger.sum(ModelMerit(_training(), model.layers), rho=rho)
@@ -104,7 +107,7 @@ def _record():
         _ask(ledger)
         _ask_maps(ledger)
         ledger.select([CountTV(("age",), ("sex",), given=("job",))], epsilon=0.01)
-        ledger.merged({"age": [0] * 5 + [1] * 5}).measure([("age",)], rho=ledger.rest() / 40)
+        ledger.merged({"age": [0] * 5 + [1] * 6}).measure([("age",)], rho=ledger.rest() / 40)
         return ledger.close()
 
 

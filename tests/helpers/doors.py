@@ -8,18 +8,21 @@ from understudy.privacy.scores import CountTV, L1Distance
 from understudy.privacy.train import Training
 from understudy.privacy.weights import UNIT
 
+AGES = np.array([*np.linspace(-1, 1, 10), 0.0])
+"""By code of the age, which has a hidden one for missing values: numbers from -1 to 1."""
+
 
 def _training(**options):
-    return Training({"age": np.linspace(-1, 1, 10)}, "sex", [0, 1], rows=60, steps=2, **options)
+    return Training({"age": AGES}, "sex", [0, 1, np.nan], rows=60, steps=2, **options)
 
 
 DOORS = {
     "measure": lambda ledger, rho: ledger.measure([("age",), ("age", "sex")], rho=rho),
     "select": lambda ledger, rho: ledger.select(
-        [L1Distance(("sex",), [30.0, 30.0]), CountTV(("age",), ("sex",))], rho=rho
+        [L1Distance(("sex",), [30.0, 30.0, 0.0]), CountTV(("age",), ("sex",))], rho=rho
     ),
-    "scores": lambda ledger, rho: ledger.scores([L1Distance(("sex",), [30.0, 30.0])], rho=rho),
-    "sum": lambda ledger, rho: ledger.sum(ClippedMoments({"age": range(10)}, 9.0), rho=rho),
+    "scores": lambda ledger, rho: ledger.scores([L1Distance(("sex",), [30.0, 30.0, 0.0])], rho=rho),
+    "sum": lambda ledger, rho: ledger.sum(ClippedMoments({"age": [*range(10), 0]}, 9.0), rho=rho),
     "train": lambda ledger, rho: ledger.train(_training(), rho=rho),
     "select the best": lambda ledger, rho: ledger.select_best(
         [_training(), _training(clip=0.5)], rho=rho, runs=2.0

@@ -52,7 +52,13 @@ def test_a_percentile_of_the_rows_moves_a_count_by_99_where_1_is_claimed():
     assert literal(other) == pytest.approx(1.83, abs=0.01)
     assert literal(rows) - literal(other) == pytest.approx(99.2, abs=0.05)
     # Ours: by less than 1, whatever the noisy counts were, for one goes and nobody else changes.
-    for counted in ([899.0, 101], [890.0, 110], [905.0, 95], [1000.0, -5], [0.0, 1000]):
+    for counted in (
+        [899.0, 101, 0],
+        [890.0, 110, 2],
+        [905.0, 95, -2],
+        [1000.0, -5, 1],
+        [0.0, 1000, 0],
+    ):
         assert 0 < ours(rows, counted) - ours(other, counted) <= 1
 
 

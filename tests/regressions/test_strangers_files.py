@@ -318,8 +318,8 @@ def test_a_model_that_breaks_a_stated_independence_is_not_loaded(tmp_path):
     us.load(folder)
     path = folder / "model.json"
     content = json.loads(path.read_bytes())
-    ties = {"clique": ["age", "sex"], "log": [0.0] * 20}
-    model = {"domain": [["age", 10], ["sex", 2]], "total": 20.0, "factors": [ties]}
+    ties = {"clique": ["age", "sex"], "log": [0.0] * 33}
+    model = {"domain": [["age", 11], ["sex", 3]], "total": 20.0, "factors": [ties]}
     content.update(kind="graphical", model={**model, "rounded": True, "measurements": []})
     path.write_text(json.dumps(content))
     hashed = sha256(path.read_bytes()).hexdigest()
@@ -635,7 +635,7 @@ def test_rows_of_a_csv_file_keep_to_the_limit_in_memory(tmp_path):
 
 def test_queries_of_all_records_are_added_up_once_for_all_scores(tmp_path):
     """With the losses of each score added up anew, this takes minutes."""
-    tables = {"tables": {"age": [0] * 9 + [1]}, "thresholds": [1], "weights": [1024, 512]}
+    tables = {"tables": {"age": [0] * 10 + [1]}, "thresholds": [1], "weights": [1024, 512]}
     bound = Budget(0.9, 1e-9)
     with Ledger.open(TABLE, SCHEMA, BUDGET, each=bound) as ledger:
         ledger.measure([("age",)], rho=ledger.rest() / 10**6)

@@ -210,9 +210,11 @@ def test_counts_of_a_column_that_starts_at_0_have_noise_too():
     table = pa.table({"n": [0] * 40})
     with Ledger.open(table, Schema((column,)), RICH) as ledger:
         cells = np.array([ledger.measure([("n",)], scale=3.0)[0].values for _ in range(400)])
-    squares = (((cells - [40, 0, 0, 0]) / 3.0) ** 2).sum(axis=0)
-    assert (squares > stats.chi2.ppf(RARE / 8, 400)).all()
-    assert (squares < stats.chi2.isf(RARE / 8, 400)).all()
+    squares = (((cells - [40, 0, 0, 0, 0]) / 3.0) ** 2).sum(
+        axis=0
+    )  # what is missing has a code too
+    assert (squares > stats.chi2.ppf(RARE / 10, 400)).all()
+    assert (squares < stats.chi2.isf(RARE / 10, 400)).all()
 
 
 # --- an odometer that reports less than was spent -------------------------------------------------
@@ -547,7 +549,9 @@ def test_discovery_tells_a_category_of_one_person_no_more_often_than_its_part_of
     # As above, through a whole release: a tenth of delta is kept, seven tenths of it for values.
     alone, delta = 4000, 0.5
     values = [*(f"only {k}" for k in range(alone)), *["shared"] * 3000]
-    release = synthesize(pa.table({"c": values}), epsilon=1.0, delta=delta, rows=10)
+    release = synthesize(
+        pa.table({"c": values}), epsilon=1.0, delta=delta, rows=10, accept_weak_guarantee=True
+    )
     told = [value for value in release.schema["c"].categories if value.startswith("only")]
     assert "shared" in release.schema["c"].categories
     assert 0 < len(told) <= stats.binom.isf(RARE, alone, delta * 0.1 * 0.7)

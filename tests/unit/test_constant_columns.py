@@ -85,6 +85,14 @@ def test_a_target_of_one_code_stays_and_ties_nothing(method):
     assert "size" not in asked(release)
 
 
+@pytest.mark.parametrize("method", ["auto", "prism", "dpdsyn", "reps", "lk2ss"])
+def test_a_target_that_is_missing_throughout_gives_a_release_all_the_same(method):
+    schema = SCHEMA.with_roles({"y": "feature", "size": "target"})
+    release = synthesize(rows(), epsilon=2.0, schema=schema, mechanism=method, rows=50, seed=1)
+    assert set(release.table["size"].to_pylist()) == {None}
+    assert "note" not in asked(release)
+
+
 def test_what_names_a_constant_column_holds_all_the_same():
     release = synthesize(
         rows(),

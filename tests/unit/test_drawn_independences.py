@@ -38,18 +38,18 @@ def factors(cliques, seed=1, much=1.0):
     return tuple(Factor(clique, much * rng.normal(size=DOMAIN.shape(clique))) for clique in cliques)
 
 
-def g_test(outcome, protected, given):
+def g_test(outcome, protected, given, few=1):
     """The p-value of a G-test within strata; the usual one, by χ².
 
-    Rare codes of the outcome count together. Margins alone decide which, and a test that is right
-    given the margins stays so.
+    Codes of the outcome that fewer rows of a stratum have count together. Margins alone decide
+    which, and a test that is right given the margins stays so.
     """
     total, freedom = 0.0, 0
     for stratum in np.unique(given):
         here = given == stratum
         seen = np.zeros((outcome.max() + 1, protected.max() + 1))
         np.add.at(seen, (outcome[here], protected[here]), 1)
-        seen = frequent(seen)[:, seen.sum(axis=0) > 0]
+        seen = frequent(seen, few)[:, seen.sum(axis=0) > 0]
         expected = np.outer(seen.sum(axis=1), seen.sum(axis=0)) / seen.sum()
         some = seen > 0
         total += 2 * float(seen[some] @ np.log(seen[some] / expected[some]))
@@ -57,10 +57,10 @@ def g_test(outcome, protected, given):
     return float(stats.chi2.sf(total, freedom))
 
 
-def frequent(seen):
+def frequent(seen, few):
     """The rows of a table, the rarest of them added up until none is rare."""
     found = sorted(seen, key=sum)
-    while len(found) > 1 and found[0].sum() < FEW:
+    while len(found) > 1 and found[0].sum() < few:
         first, second, *others = found
         found = sorted([first + second, *others], key=sum)
     return np.array(found)
@@ -186,7 +186,7 @@ def decoded_p_values(release, outcome, times=TIMES):
         y = np.nan_to_num(np.asarray(table["y"], np.float64), nan=-1.0)
         sides = {"y": np.digitize(y, [0, 1.1, 3.3, 4.7, 8.2]), "w": np.asarray(table["w"]) + 0}
         x = (np.asarray(table["x"]) == "m").astype(np.int64)
-        found.append(g_test(sides[outcome].astype(np.int64), x, bins.codes(table)["z"]))
+        found.append(g_test(sides[outcome].astype(np.int64), x, bins.codes(table)["z"], FEW))
     return np.array(found)
 
 

@@ -30,6 +30,7 @@ from understudy.plan.laps import Lap, age, lap
 from understudy.plan.made_up_rows import ASSUMED, made_up_file, made_up_rows
 from understudy.plan.make import MOST_ROWS, USUAL_ROWS
 from understudy.plan_page import plan_page, show
+from understudy.privacy import strays
 from understudy.privacy.budget import Budget
 from understudy.privacy.discover import MALFORMED_SHARE
 from understudy.privacy.events import Gaussian
@@ -41,6 +42,8 @@ from understudy.select.regimes import Causal
 
 ROWS = 5_000
 SIZES = {"a": 3, "b": 4, "c": 2, "d": 5, "y": 2}
+CODES = {name: size + 1 for name, size in SIZES.items()}
+"""Values that are not listed have a hidden code."""
 
 
 def listed(name, size, **facts):
@@ -75,18 +78,21 @@ def rows_of_somebody(schema, count=ROWS, seed=1):
     rng = np.random.default_rng(seed)
     encoding, codes, before = Encoding(schema), {}, 0
     for one in encoding.domain:
-        codes[one.name] = ((before + rng.integers(0, one.size, count)) % one.size).astype("u1")
+        size = one.size - (one.name in encoding.hidden)
+        codes[one.name] = ((before + rng.integers(0, size, count)) % size).astype("u1")
         before = codes[one.name].astype(int) * (rng.random(count) < 0.5)
     table = encoding.decode(codes, rng)
     return table.append_column("who", [[f"p{place}" for place in range(count)]])
 
 
 def measured(entries):
-    """Columns, and the noise of their counts, of a real certificate."""
+    """Columns, and the noise of their counts, of a real certificate; strays are told as a share."""
     return [
         (tuple(clique), entry.event.scale)
         for entry in entries
-        if isinstance(entry.event, Gaussian) and entry.request["door"] == "measure"
+        if isinstance(entry.event, Gaussian)
+        and entry.request["door"] == "measure"
+        and "strays" not in entry.request
         for clique in entry.request["cliques"]
     ]
 
@@ -123,7 +129,7 @@ def test_a_plan_needs_no_rows_and_a_stated_structure_is_told_by_name():
     names = {count.columns for count in counts(planned)}
     assert {("a",), ("a", "y"), ("b", "y"), ("a", "b", "y")} <= names
     assert planned.method == "tailored"
-    assert planned.codes == SIZES
+    assert planned.codes == CODES
     assert planned.rows == planned.rehearsed == ROWS
 
 
@@ -240,21 +246,25 @@ def test_the_split_of_tailored_is_complete():
     assert sum(planned.split.values()) == pytest.approx(1.0)
     form = float(MALFORMED_SHARE)
     assert planned.split[Part.FORM] == pytest.approx(form)
-    assert planned.split[Part.ROWS] == pytest.approx((1 - form) / 200)
+    assert planned.split[Part.STRAYS] == pytest.approx((1 - form) * float(strays.SHARE))
+    left = (1 - form) * (1 - float(strays.SHARE))
+    assert planned.split[Part.ROWS] == pytest.approx(left / 200)
     labels = planned.split[Part.TRAINING] + planned.split[Part.CALIBRATION]
-    assert labels == pytest.approx((1 - form) * (1 - 1 / 200) / 2)
+    assert labels == pytest.approx(left * (1 - 1 / 200) / 2)
     assert planned.split[Part.CALIBRATION] == pytest.approx(0.05 * labels)
     assert {Part.COLUMNS, Part.PAIRS, Part.CHOOSING} <= {*planned.split}
     assert Part.REST not in planned.split
     tree = plan(SCHEMA, epsilon=1.0, mechanism="mst")
-    assert {*tree.split} == {Part.FORM, Part.COLUMNS, Part.PAIRS, Part.CHOOSING}
+    assert {*tree.split} == {Part.FORM, Part.STRAYS, Part.COLUMNS, Part.PAIRS, Part.CHOOSING}
 
 
 def test_what_is_found_out_and_scored_has_parts_of_its_own():
     planned = plan(OPEN, epsilon=4.0, target="y", rows=ROWS)
     assert planned.split[Part.FINDING] == pytest.approx(planned.shares[Purpose.FIND])
     scored = plan(SCHEMA, epsilon=4.0, target="y", protect_outliers=True)
-    assert scored.split[Part.SCORES] == pytest.approx(0.25 * (1 - float(MALFORMED_SHARE)))
+    assert scored.split[Part.SCORES] == pytest.approx(
+        0.25 * float((1 - MALFORMED_SHARE) * (1 - strays.SHARE))
+    )
 
 
 # --- what independences and caps cost -------------------------------------------------------------
@@ -278,7 +288,7 @@ def test_an_independence_tells_which_pairs_it_takes_away():
 def test_a_cap_tells_what_it_costs_everybody_else():
     planned = plan(SCHEMA, epsilon=2.0, target="y", protect_outliers=True, outlier_epsilon=1.5)
     cost = planned.protection_cost
-    assert cost.share == pytest.approx(0.25 * (1 - float(MALFORMED_SHARE)))
+    assert cost.share == pytest.approx(0.25 * float((1 - MALFORMED_SHARE) * (1 - strays.SHARE)))
     assert cost.noise == pytest.approx(math.sqrt(1 / 0.75))
     assert 0 < cost.weight < 1
     assert 0 < cost.smallest_cap < 1.5
@@ -313,7 +323,6 @@ def test_a_condition_tells_the_mean_weight_and_who_else_counts_less():
     assert f"Mean weight: {cost.mean_weight:.2g} if" in planned.costs[2]
     assert "missing, unreadable or not listed counts less too" in planned.costs[2]
     assert any("Records with age >= 80, missing or unreadable" in line for line in planned.promise)
-    assert cost.remarks == ()
     both = plan(facts, **choices, protect_where=["age >= 80", "age <= 5", "job = a"])
     weight = both.protection_cost
     # Three of ten cells, or three of four.
@@ -321,13 +330,14 @@ def test_a_condition_tells_the_mean_weight_and_who_else_counts_less():
     assert weight.conditions[2] == "job = a, missing, unreadable or not listed"
 
 
-def test_a_plan_tells_where_missing_values_share_a_cell_with_others():
+def test_missing_values_have_a_hidden_cell_and_share_none_with_others():
     facts = Schema((Column(name="age", kind=Kind.INTEGER, bounds=(0, 89), bins=9, null=False),))
     planned = plan(facts, epsilon=2.0, mechanism="independent", protect_where=["age >= 80"])
-    (remark,) = planned.protection_cost.remarks
-    assert "first cell (0 to 9)" in remark
-    assert "null = true" in remark
-    assert remark in planned.costs
+    cost = planned.protection_cost
+    # One bin of nine and the hidden cell: whoever is in the first bin counts fully.
+    assert cost.mean_weight == pytest.approx(0.8 + 0.2 * cost.weight)
+    assert cost.mean_weight_stated == pytest.approx(0.9 + 0.1 * cost.weight)
+    assert not any("first cell" in sentence for sentence in planned.costs)
     release = pipeline.synthesize(
         rows_of_somebody(facts, 50).select(["age"]),
         epsilon=2.0,
@@ -335,7 +345,7 @@ def test_a_plan_tells_where_missing_values_share_a_cell_with_others():
         mechanism="independent",
         protect_where=["age >= 80"],
     )
-    assert remark in release.notes
+    assert not any("first cell" in note for note in release.notes)
 
 
 # --- the forecast ---------------------------------------------------------------------------------

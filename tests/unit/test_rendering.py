@@ -117,8 +117,8 @@ def test_cells_stand_in_quotes_where_the_delimiter_is_in_them():
     )
     table = pa.table({"price": [-5.25, None, 2.0], "a;b": ["=x", 'q"', None]})
     for delimiter, expected in {
-        ",": '"price","a;b"\n"-5,25","\'=x"\n,"q"""\n2,\n',
-        ";": '"price";"a;b"\n-5,25;"\'=x"\n;"q"""\n2;\n',
+        ",": 'price,a;b\n"-5,25",\'=x\n,"q"""\n2,\n',
+        ";": 'price;"a;b"\n-5,25;\'=x\n;"q"""\n2;\n',
     }.items():
         sink = io.BytesIO()
         write_rows([table], schema, "csv", sink, raw_text=False, delimiter=delimiter)

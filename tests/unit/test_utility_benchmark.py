@@ -147,6 +147,9 @@ def test_readers_see_codes_or_values():
     odd.loc[:5, ["a", "t"]] = None
     odd.loc[6:9, "a"] = "unheard"
     assert min(areas(split, odd).values()) > 0.9
+    # A column without any number teaches nothing, and no model fails for it.
+    rest = areas(split, odd.assign(b=None))
+    assert all(0.3 < area < 0.7 for area in rest.values())
     assert areas(split, odd.assign(t="no")) == {"logistic": 0.5, "boosting": 0.5}
 
 

@@ -103,10 +103,12 @@ def _scores(scores: NDArray[np.float64], truth: NDArray[np.int64], *, chances: b
 
 def _axes(cells: Cells) -> NDArray[np.float32]:
     """By code, what a model sees."""
-    seen = np.eye(cells.size)
+    seen, bins = np.eye(cells.size), 0
     if isinstance(cells, NumberCells):
         bins = len(cells.bins)
         place = np.zeros((cells.size, 1))
         place[:bins, 0] = np.linspace(-_EDGE, _EDGE, bins)
         seen = np.concatenate([seen[:, bins:], place], axis=1)
+    if cells.hidden is not None:  # no synthetic row has it, so a model learns nothing of it
+        seen = np.delete(seen, cells.hidden - bins, axis=1)
     return seen.astype(np.float32)

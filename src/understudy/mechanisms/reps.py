@@ -32,6 +32,10 @@ _MOMENTS = 2
 """Mean and variance: a column with few codes more than that is counted as cheaply."""
 _MOST_NOISE = 1000.0
 """In rows: sums take no more noise than this, for their fine steps would leave 64 bits."""
+_HIDDEN = Fraction(1, 20)
+"""Of the budget: for counts of hidden codes, which have no number and are no part of a mean."""
+_CLEAR = 3.0
+"""In standard deviations of noise: so many rows with a hidden code stand out."""
 
 
 class Backend(StrEnum):
@@ -47,8 +51,9 @@ class Backend(StrEnum):
 class Reps:
     """Label counts, pairs with the target, and moments of numbers by class.
 
-    All answers have the same noise: of the budget the target's counts get one part, every counted
-    column one, and every column with moments two, for it has two of them.
+    Rows with a hidden code, which have no number, are counted with a twentieth of the budget where
+    columns have moments. All other answers have the same noise: the target's counts get one part,
+    every counted column one, and every column with moments two, for it has two of them.
 
     Moments tell a column of bins alone. A missing value or an atom is no number on a normal law's
     axis, so a column that has any is counted, with all its codes; so is one of three codes or
@@ -122,7 +127,8 @@ def _naive_bayes(
     bins = {name: found for name in pairs if (found := _bins(ledger, name))}
     if _noise(ledger, len(domain.names) + len(bins)) > _MOST_NOISE:
         bins = {}
-    # MEASURE: counts; then moments, for all that is left
+    # MEASURE: hidden codes of columns with moments; counts; then moments, for all that is left
+    unseen = _unseen(ledger, target, list(bins))
     cliques: list[Clique] = [
         (name,) for name in domain.names if name == target or name not in pairs
     ]
@@ -139,21 +145,37 @@ def _naive_bayes(
     if not bins:
         return net
     # MEASURE and FIT: columns with moments
-    # Rows with a hidden code add nothing to moments, and none is drawn.
+    # Rows with a hidden code add nothing to moments, are no part of a mean, and are not drawn.
     middles = {n: _padded(found.middles, domain.sizes[n]) for n, found in bins.items()}
     row_map = ClippedMoments(middles, 1.0, by=target, classes=domain.sizes[target])
     noisy = ledger.sum(row_map, rho=ledger.rest())
     sums = noisy.values.reshape(row_map.shape)
     counts = net.total * net.steps[0].shares[0]
 
-    def law(place: int, one: Bins) -> NDArray[np.float64]:
-        return one.shares(*class_laws(sums[:, :, place], counts, noisy.scale, one))
-
-    laws = [
-        Step((target,), (name,), _padded(law(k, one), domain.sizes[name]))
-        for k, (name, one) in enumerate(bins.items())
-    ]
+    laws = []
+    for k, (name, one) in enumerate(bins.items()):
+        law = class_laws(sums[:, :, k], counts - unseen.get(name, 0.0), noisy.scale, one)
+        laws.append(Step((target,), (name,), _padded(one.shares(*law), domain.sizes[name])))
     return replace(net, steps=(*net.steps, *laws))
+
+
+def _unseen(ledger: Ledger, target: str, names: Sequence[str]) -> dict[str, NDArray[np.float64]]:
+    """By column with a hidden code: how many rows of each class have it, where noise shows that."""
+    hidden, sizes = ledger.encoding.hidden, ledger.domain.sizes
+    groups = {
+        name: tuple(int(code == hidden[name]) for code in range(sizes[name]))
+        for name in names
+        if name in hidden
+    }
+    if not groups:
+        return {}
+    merged = ledger.merged(groups)
+    pairs = [merged.domain.canonical((name, target)) for name in groups]
+    found = {}
+    for name, one in zip(groups, merged.measure(pairs, rho=ledger.rest() * _HIDDEN), strict=True):
+        rows = one.values.take(1, axis=one.clique.index(name))
+        found[name] = np.where(rows > _CLEAR * one.scale, rows, 0.0)
+    return found
 
 
 def _pairs(

@@ -168,7 +168,7 @@ def plan(  # noqa: PLR0913 - each is a choice of its own, by name
             *notes.about_finding(facts, told.opened.finding, told.opened.found, count),
             *notes.about_choices(items),
             *notes.about_protection(chosen.protection),
-            *notes.about_merging(items, told.domain),
+            *notes.about_merging(items, told.domain, told.hidden),
             *notes.left_out(chosen.recipe, told.model, facts.target),
             *notes.advised(chosen.recipe, chosen.budget.rho, count),
         ),

@@ -1,6 +1,6 @@
 """What a person should know about a plan, a sentence or two each."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from fractions import Fraction
 
 from understudy.domain import Domain
@@ -107,10 +107,13 @@ def about_protection(protection: Protection | None) -> Iterator[str]:
         )
 
 
-def about_merging(items: Sequence[Item], domain: Domain) -> Iterator[str]:
-    """That rare codes are counted together, where some were."""
+def about_merging(
+    items: Sequence[Item], domain: Domain, hidden: Mapping[str, int]
+) -> Iterator[str]:
+    """That rare codes are counted together, where some were other than `hidden` ones."""
+    seen = Domain.of({name: size - (name in hidden) for name, size in domain.sizes.items()})
     named = [c for item in items for c in item.counts if c.columns is not None]
-    if any(c.cells < domain.size(c.columns or ()) for c in named):
+    if any(c.cells < seen.size(c.columns or ()) for c in named):
         yield (
             "Codes too rare to tell from noise are counted together before columns are joined; "
             "how many those are, real rows decide, and with it the cells and the noise of pairs "

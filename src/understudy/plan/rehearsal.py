@@ -2,7 +2,7 @@
 
 import math
 import tempfile
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -67,6 +67,8 @@ class Rehearsal:
     """Which way the rehearsal went, where that is told."""
     entries: tuple[Entry, ...]
     domain: Domain
+    hidden: Mapping[str, int]
+    """By column, the code that no row of a release has."""
     model: Model
     forecast: Forecast
 
@@ -107,10 +109,19 @@ def rehearse(
             else 0.0,
             drawing_each=seconds_to_draw(drawn) if rows > drawn.count else 0.0,
         )
-    foreseen = replace(took.forecast(rows, chosen.recipe, book.encoding), starting=starting)
+    coded = book.encoding
+    foreseen = replace(took.forecast(rows, chosen.recipe, coded), starting=starting)
     went = certificate.public.get(INPUTS, {}).get("by")
     return Rehearsal(
-        made, opened, decision, went, certificate.entries, book.domain, model, foreseen
+        made,
+        opened,
+        decision,
+        went,
+        certificate.entries,
+        coded.domain,
+        coded.hidden,
+        model,
+        foreseen,
     )
 
 

@@ -9,7 +9,6 @@ from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.optimize import isotonic_regression
 
 _MOST_BEYOND, _FEWEST_BEYOND = 0.005, 0.002
 """The share of rows that may lie beyond each bound; the lower one where noise is small."""
@@ -83,9 +82,23 @@ def _sharp_edge(counts: _Counts, scale: float) -> int:
 
 def tail_end(counts: _Counts, most: float) -> int:
     """Return how many cells at the start hold at most so many rows; the last one stays."""
-    rising = isotonic_regression(counts).x
+    rising = _rising(counts)
     beyond = np.cumsum(np.maximum(rising, 0.0)) > most
     return int(np.argmax(beyond)) if beyond.any() else len(counts) - 1
+
+
+def _rising(counts: _Counts) -> _Counts:
+    """Return the non-decreasing values nearest to the counts in squares (isotonic regression)."""
+    sums: list[float] = []
+    sizes: list[int] = []
+    for count in counts.tolist():
+        total, size = count, 1
+        # Neighbours that fall are pooled: each pool has a larger mean than the one before it.
+        while sums and sums[-1] * size >= total * sizes[-1]:
+            total, size = total + sums.pop(), size + sizes.pop()
+        sums.append(total)
+        sizes.append(size)
+    return np.repeat(np.array(sums) / np.array(sizes), sizes)
 
 
 def core_end(counts: _Counts, scale: float) -> int | None:

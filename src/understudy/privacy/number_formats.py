@@ -293,7 +293,9 @@ def _plain_precision(
             # A tenth of such numbers end with a zero, written or not: too few to stand out alone.
             ends = plain.all_masses[[ONE_ZERO, ONE]]
             with_zero = float(ends[0] - ends[1]) if ends[0] - ends[1] > 1.5 * noise else 0.0
-        facts["padded"] = with_zero > 0 and without <= _UNPADDED * (with_zero + without)
+        # Only stated where it holds: stored numbers and text without such zeros have equal facts.
+        if with_zero > 0 and without <= _UNPADDED * (with_zero + without):
+            facts["padded"] = True
     return decimals, facts
 
 
@@ -327,7 +329,7 @@ def _written_precision(
     if decimals == _MOST_COUNTED:
         return None, {}
     padded = bool(counts[decimals] + others >= (1 - _UNPADDED) * total)
-    return decimals, {"decimals": decimals, "padded": padded}
+    return decimals, {"decimals": decimals} | ({"padded": True} if padded else {})
 
 
 def _written_decimals(

@@ -107,7 +107,7 @@ def test_schema_names_target_parents_and_roles():
     schema = demo_schema()
     assert schema.target == DEMO_TARGET
     assert [name for name in schema.names if name in DEMO_PARENTS] == list(DEMO_PARENTS)
-    assert {fact.role for fact in schema} == set(Role) - {Role.DROP}
+    assert {fact.role for fact in schema} == {role for role in Role if role.coded} | {Role.ID}
 
 
 def test_schema_survives_a_file():
@@ -172,9 +172,17 @@ def test_codes_survive_decoding(table, encoding):
 
 def test_every_cell_is_met(encoding):
     codes = encoding.codes(demo_table(50_000))
-    empty = {name: np.flatnonzero(np.bincount(code) == 0) for name, code in codes.items()}
-    assert {name for name, cells in empty.items() if len(cells)} == set()
-    assert {name: code.max() + 1 for name, code in codes.items()} == encoding.domain.sizes
+    sizes = encoding.domain.sizes
+    empty = {
+        name: np.flatnonzero(np.bincount(c, minlength=sizes[name]) == 0)
+        for name, c in codes.items()
+    }
+    # No value of the table is without a code of its own.
+    hidden = {name: [encoding.hidden[name]] if name in encoding.hidden else [] for name in sizes}
+    assert {name: list(cells) for name, cells in empty.items()} == hidden
+    assert {*encoding.hidden} == {
+        c.name for c in demo_schema().coded if not c.null and c.other is None
+    }
 
 
 def test_base_rate(table):

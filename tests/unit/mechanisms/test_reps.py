@@ -78,11 +78,14 @@ def test_moments_are_for_columns_of_bins_alone():
     (sums,) = [one.request for one in ledger.entries if one.request["door"] == "sum"]
     assert sums["row_map"] == "ClippedMoments"
     assert sums["columns"] == ["size", "age", "y"]
-    counted = [tuple(c) for e in ledger.entries for c in e.request.get("cliques", [])]
+    unseen, *counts = [e.request for e in ledger.entries if e.request["door"] == "measure"]
+    assert unseen["cliques"] == [["y", "size"], ["y", "age"]]
+    assert {*unseen["merged"]} == {"size", "age"}
+    counted = [tuple(c) for request in counts for c in request["cliques"]]
     assert counted == [("y",), ("y", "gain"), ("y", "pay"), ("y", "few"), ("y", "town")]
     assert isinstance(model, BayesNet)
     # One part for each count and two for each column of moments: the same noise for all.
-    scales = [one.event for one in ledger.entries]
+    scales = [one.event for one in ledger.entries[1:]]
     count, moments = scales[0].scale, scales[1].scale / 4**12
     assert moments == pytest.approx(count, rel=0.1)
 
@@ -175,8 +178,23 @@ def test_noise_that_fine_sums_cannot_hold_is_for_counts(epsilon):
         even = ledger.weigh({"age": [0] * 21}, [], [1024])
         Reps().fit(ledger.weighted(even))
         doors = [entry.request["door"] for entry in ledger.entries]
-        assert doors == (["measure", "sum"] if epsilon >= 0.02 else ["measure"])
+        assert doors == (["measure", "measure", "sum"] if epsilon >= 0.02 else ["measure"])
         assert ledger.rest() <= 1e-6 * ledger.budget.rho
+
+
+def test_rows_with_a_hidden_code_are_no_part_of_a_mean():
+    # Half of a class have no age that can be read; the others are as old as before.
+    table = rows().to_pandas()
+    lost = table["y"] & (table.index % 2 == 0)
+    table["age"] = table["age"].astype(object).where(~lost, None)
+    with Ledger.open(table, Schema(COLUMNS, rows_bound=10**6), RICH) as ledger:
+        model = Reps().fit(ledger)
+    codes = model.sample(40_000, np.random.default_rng(0))
+    drawn = ledger.encoding.decode(codes, np.random.default_rng(0)).to_pandas()
+    assert drawn["age"].notna().all()
+    by_class = drawn.groupby("y")["age"]
+    assert by_class.mean().tolist() == pytest.approx([30, 60], abs=1.0)
+    assert by_class.std().tolist() == pytest.approx([10, 10], abs=1.0)
 
 
 def test_with_risk_weights_it_is_the_papers_method():
@@ -190,9 +208,9 @@ def test_with_risk_weights_it_is_the_papers_method():
         rows=100,
     )
     doors = [entry.request["door"] for entry in release.certificate.entries]
-    assert doors == ["measure", "measure", "measure", "sum"]  # strays first
+    assert doors == ["measure"] * 4 + ["sum"]  # strays, scores, hidden codes, counts
     weighted = ["weights" in entry.request for entry in release.certificate.entries]
-    assert weighted == [False, False, True, True]
+    assert weighted == [False, False, True, True, True]
     assert release.table.num_rows == 100
 
 

@@ -164,6 +164,13 @@ def own_cost(event, order, weight, most):
     return event.steps * float(event.sensitivity_squared) * share**2 / (2 * event.scale**2)
 
 
+@pytest.mark.parametrize("door", DOORS)
+def test_every_query_fits_the_table(door):
+    with opened() as ledger:
+        DOORS[door](ledger, ledger.rest() / 5)
+        assert len(ledger.entries) == 1
+
+
 @settings(max_examples=40)
 @given(requests(most=7), st.floats(0.2, 1.0))
 def test_a_request_is_refused_exactly_if_a_capped_record_would_lose_too_much(asked, epsilon):
@@ -174,7 +181,7 @@ def test_a_request_is_refused_exactly_if_a_capped_record_would_lose_too_much(ask
             look, weight, most = ledger, UNIT, UNIT
             if weights is not None:
                 # Old records score 5 or 6: their weight is that of the second or third step.
-                made = ledger.weigh({"age": [5, *[0] * 7, 5, 6]}, [5, 6], weights)
+                made = ledger.weigh({"age": [*[0] * 8, 5, 6, 5]}, [5, 6], weights)
                 look, weight, most = ledger.weighted(made), max(weights[1:]), max(weights)
             rho = ledger.rest() * Fraction(share)
             before = ledger.rest(), ledger.entries
@@ -329,11 +336,15 @@ def test_a_cap_below_what_scoring_costs_is_refused_before_anything_is_spent(
     before = file.read_bytes()
     facts = {"schema": None} if open_facts else {}
     if "protect_where" in how and not open_facts:
-        # Conditions need no scores: nothing comes before the weights.
+        # Conditions need no scores: only the count of strays comes before the weights.
         release = made(tmp_path, outlier_epsilon=0.2, ledger=file, **how)
-        assert all("weights" in entry.request for entry in release.certificate.entries)
-        # Malformed records may be counted before, and a cap must leave enough for that.
-        with pytest.raises(BadInput, match=r": malformed records are counted .* above [0-9.]+\.$"):
+        strays, *weighted = (entry.request for entry in release.certificate.entries)
+        assert strays["strays"] is True
+        assert weighted
+        assert all("weights" in request for request in weighted)
+        # A cap must leave enough for that count, which every record joins with its full weight.
+        message = r": values that miss what is declared are counted with .* above [0-9.]+\.$"
+        with pytest.raises(BadInput, match=message):
             made(tmp_path, outlier_epsilon=1e-3, ledger=file, **how)
         return
     with pytest.raises(BadInput, match=r"A cap of epsilon 0\.2 cannot be kept") as refusal:
@@ -355,11 +366,13 @@ def test_a_cap_is_checked_against_all_that_comes_before_the_weights(tmp_path):
             Column(name="sex", kind=Kind.BOOLEAN, null=False),
         )
     )
-    with pytest.raises(BadInput, match="is found out and single columns are counted") as refusal:
+    ways = "is found out and values that miss what is declared are counted and single columns are"
+    with pytest.raises(BadInput, match=ways) as refusal:
         made(tmp_path, schema=partly, protect_outliers=True, outlier_epsilon=0.5)
     reach = float(str(refusal.value).split("Ask for a cap above ")[1].split(";")[0])
     rho = Budget(1.0, 1e-9, thresholds=1e-10).rho
-    before = Fraction(1, 16) + Fraction(15, 16) * Fraction(1, 4)
+    # Inference, then 1 % of the remaining budget for strays, then single columns.
+    before = 1 - Fraction(15, 16) * Fraction(99, 100) * Fraction(3, 4)
     assert reach == pytest.approx(epsilon_of_rho(rho * before, 0.9e-9), rel=0.01)
     who = {"protect_outliers": True, "protect_where": ["age >= 8"]}
     release = made(tmp_path, schema=partly, outlier_epsilon=reach + 0.01, **who)

@@ -13,7 +13,6 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from helpers.doors import DOORS, requests
-from helpers.tables import numbered
 from understudy.column import Column, Kind, Role, Source
 from understudy.errors import BadInput, BudgetSpent, PrivacyRefused
 from understudy.privacy.budget import Budget
@@ -27,13 +26,13 @@ from understudy.schema import Schema
 
 SCHEMA = Schema(
     (
-        numbered("age", 10),
-        numbered("sex", 2),
+        Column(name="age", kind=Kind.INTEGER, bounds=(0, 9), null=False),
+        Column(name="sex", kind=Kind.BOOLEAN, null=False),
     ),
     rows_bound=10**6,
 )
 BUDGET = Budget(1.0, 1e-9, thresholds=1e-10)
-TABLES, THRESHOLDS = {"age": [0] * 8 + [5, 6]}, [5, 6]
+TABLES, THRESHOLDS = {"age": [0] * 8 + [5, 6, 0]}, [5, 6]
 
 
 def rows(count=60):
@@ -50,6 +49,13 @@ def opened(epsilon=0.5, budget=BUDGET, **options):
 
 def weighed(ledger, *weights):
     return ledger.weighted(ledger.weigh(TABLES, THRESHOLDS, weights))
+
+
+@pytest.mark.parametrize("door", DOORS)
+def test_every_query_fits_the_table(door):
+    with opened() as ledger:
+        DOORS[door](ledger, ledger.rest() / 5)
+        assert len(ledger.entries) == 1
 
 
 @settings(max_examples=60)
@@ -142,7 +148,7 @@ def test_values_are_told_of_all_rows_or_not_at_all():
 def test_other_scores_are_refused():
     with opened() as ledger:
         weighed(ledger, UNIT, 3, 1).measure([("sex",)], rho=ledger.rest() / 10)
-        other = ledger.weighted(ledger.weigh({"sex": [0, 1]}, [1], [UNIT, 1]))
+        other = ledger.weighted(ledger.weigh({"sex": [0, 1, 0]}, [1], [UNIT, 1]))
         with pytest.raises(BadInput, match="follows one set of scores"):
             other.measure([("sex",)], rho=ledger.rest() / 10)
 
@@ -212,7 +218,7 @@ def test_codes_stay_once_losses_go_by_them():
 def test_scores_of_two_first_requests_at_once_do_not_mix(monkeypatch):
     with opened() as ledger:
         look = weighed(ledger, UNIT, 0, 0)
-        other = ledger.weighted(ledger.weigh({"sex": [0, 1]}, [1], [UNIT, 0]))
+        other = ledger.weighted(ledger.weigh({"sex": [0, 1, 0]}, [1], [UNIT, 0]))
         whole = type(ledger._core.individual).admit
 
         def late(self, weights, price):
@@ -230,7 +236,7 @@ def test_scores_of_two_first_requests_at_once_do_not_mix(monkeypatch):
 
 def test_requests_by_two_scores_do_not_verify():
     found = []
-    for tables, thresholds in ((TABLES, THRESHOLDS), ({"sex": [0, 1]}, [1])):
+    for tables, thresholds in ((TABLES, THRESHOLDS), ({"sex": [0, 1, 0]}, [1])):
         with opened() as ledger:
             weights = ledger.weigh(tables, thresholds, [UNIT] + [0] * len(thresholds))
             ledger.measure([("sex",)], rho=bound().rho * Fraction(9, 10), weights=weights)

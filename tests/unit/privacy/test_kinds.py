@@ -297,12 +297,12 @@ HALVES = [k / 2 for k in range(2, 11)] * 40
     ("values", "kind", "facts"),
     [
         ([f"{x:.2f}" for x in AMOUNTS], Kind.REAL, {"decimals": 2, "padded": True}),
-        ([repr(x) for x in AMOUNTS], Kind.REAL, {"decimals": 2, "padded": False}),
+        ([repr(x) for x in AMOUNTS], Kind.REAL, {"decimals": 2}),
         ([repr(x / 7) for x in AMOUNTS], Kind.REAL, {}),
         ([str(x) for x in HALVES], Kind.REAL, {"decimals": 1, "padded": True, "step": 0.5}),
-        ([f"{x:g}" for x in HALVES], Kind.REAL, {"decimals": 1, "padded": False, "step": 0.5}),
+        ([f"{x:g}" for x in HALVES], Kind.REAL, {"decimals": 1, "step": 0.5}),
         ([f"{x:.2f}" for x in HALVES], Kind.REAL, {"decimals": 2, "padded": True, "step": 0.5}),
-        ([f"{x / 2:g}" for x in HALVES], Kind.REAL, {"decimals": 2, "padded": False, "step": 0.25}),
+        ([f"{x / 2:g}" for x in HALVES], Kind.REAL, {"decimals": 2, "step": 0.25}),
         ([f"{x:.1f}" for x in range(300)], Kind.INTEGER, {}),
         (
             [written(x, 2, ",.") for x in AMOUNTS],

@@ -748,12 +748,13 @@ def test_weighted_answers_hold_nothing_finer_than_whole_steps(source):
     cells = 20_000
     with ledger_on_zeros_and_ones(cells, source) as ledger:
         # Of the rows in odd cells, by turns one weighs 1024, 513 and 1 step.
-        scores = (np.arange(cells) // 2 % 3).tolist()
+        codes = np.arange(cells + 1)  # the last is hidden, and no row has it
+        scores = (codes // 2 % 3).tolist()
         weights = ledger.weigh({"x": scores}, [1, 2], [1024, 513, 1])
         (answer,) = ledger.measure([("x",)], scale=1.5, weights=weights)
     steps = answer.values * 1024
     np.testing.assert_array_equal(steps, np.rint(steps))
-    exact = np.where(np.arange(cells) % 2, np.array([1024, 513, 1])[scores], 0)
+    exact = np.where(codes % 2, np.array([1024, 513, 1])[scores], 0)
     # If noise were drawn in whole counts, an answer would show its weight's remainder.
     assert fit_of_counts(np.bincount(steps.astype(int) % 1024 // 32), np.full(32, 1 / 32)) > RARE
     assert fit((steps - exact).astype(int), 1.5 * 1024) > RARE

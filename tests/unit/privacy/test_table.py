@@ -169,10 +169,12 @@ def test_one_cell_beside_many():
     # An index that fits a byte, made with a size that does not.
     for size in (256, 2**16):
         columns = (
-            Column(name="a", kind=Kind.CATEGORICAL, categories=("only",), null=False),
-            Column(name="b", kind=Kind.INTEGER, bounds=(0, size - 1), bins=size, null=False),
+            Column(name="a", kind=Kind.CATEGORICAL, categories=(), other="only", null=False),
+            Column(name="b", kind=Kind.INTEGER, bounds=(0, size - 2), bins=size - 1, null=True),
         )
-        table = PrivateTable(pa.table({"a": ["only"], "b": [size - 1]}), Schema(columns))
+        rows = pa.table({"a": ["any"], "b": pa.array([None], pa.int64())})
+        table = PrivateTable(rows, Schema(columns))
+        assert table.domain.sizes == {"a": 1, "b": size}
         assert table.count([("a", "b")])[0][0, -1] == 1
         weights = RowWeights.of({"a": [1], "b": [0] * (size - 1) + [5]}, [6], [1, 7])
         assert table.count([("a", "b")], weights)[0][0, -1] == 7

@@ -36,7 +36,7 @@ from understudy.separation import Separation
 
 UNITS: tuple[Unit, ...] = (Record(), Replacement(), Person("who", 3))
 _SHORT = {Record: "record", Replacement: "replace", Person: "person"}
-_LIGHT = RowWeights.of({"a": [0, 0, 1]}, [1], [UNIT // 4, UNIT // 2])
+_LIGHT = RowWeights.of({"a": [0, 0, 1, 0]}, [1], [UNIT // 4, UNIT // 2])
 """The canary weighs a half, all other rows a quarter."""
 BY_RISK = "rows weighed by risk"
 _RISK = RiskWeights(gamma=0.5)
@@ -44,7 +44,7 @@ _ONES: list[Clique] = [("a",), ("b",), ("c",)]
 _PAIRS: list[Clique] = [("a", "b"), ("a", "c"), ("b", "c")]
 _VALUES_DELTA = Fraction(1, 100)
 """So large that a value told by a threshold can be seen in a few thousand runs."""
-_CANARY = (0.0, 0.0, 1.0)
+_CANARY = (0.0, 0.0, 1.0, 0.0)
 """A number for each code: 1 for the canary's."""
 _METHOD_ROWS = 1000
 """So many that a method finds room for pairs, whatever the unit."""
@@ -146,7 +146,7 @@ def _measuring(budget: Budget) -> Iterator[Case]:
         "merged codes",
         Pair(Replacement()),
         budget,
-        lambda ledger: _measure(_PAIRS)(ledger.merged({"a": [0, 0, 1], "b": [2, 1, 0]})),
+        lambda ledger: _measure(_PAIRS)(ledger.merged({"a": [0, 0, 1, 2], "b": [2, 1, 0, 3]})),
     )
 
 
@@ -245,8 +245,8 @@ def _distances(
     So the odds between them change by all of ε. Without the canary the second is ahead, which
     leaves more to see in what is rarely chosen.
     """
-    up = pair.counts(("a",), None, weights, canary=False) - [0, 0, 10]
-    down = pair.counts(("b",), None, weights, canary=False) - [10, 10, -10]
+    up = pair.counts(("a",), None, weights, canary=False) - [0, 0, 10, 0]
+    down = pair.counts(("b",), None, weights, canary=False) - [10, 10, -10, 0]
     offset = start + 4 * moves - scale * 30
     return L1Distance(("a",), up), L1Distance(("b",), down, scale=scale, offset=offset)
 

@@ -49,14 +49,15 @@ def one_run(
     run = Run()
     with Ledger.open(pa.table({_COLUMN: values}), Schema((column,)), budget) as ledger:
         mechanism.fit(Overheard(ledger, run))  # type: ignore[arg-type]
-    evidence = np.zeros(canaries + 1)
+    evidence = np.zeros(canaries + 2)  # the last code is of values that have no other
     for answer, groups, _ in run.measurements:
         if answer.clique == (_COLUMN,) and not groups:
             evidence += (answer.values - 0.5) / np.square(answer.scale)
-    order = np.argsort(evidence[1:])
+    evidence = evidence[1:-1]
+    order = np.argsort(evidence)
     each = max(1, int(canaries * _SURE / 2))
     sure = int(there[order[-each:]].sum() + (~there[order[:each]]).sum())
-    right = int(((evidence[1:] > 0) == there).sum())
+    right = int(((evidence > 0) == there).sum())
     low = one_run_epsilon_low(2 * each, sure, canaries, budget.delta, 1 - CONFIDENCE)
     surely = one_run_epsilon_low(canaries, right, canaries, budget.delta, RISK)
     return Audited(

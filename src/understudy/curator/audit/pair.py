@@ -19,6 +19,8 @@ from understudy.schema import Schema
 COLUMNS = ("a", "b", "c")
 CODES = ("even", "odd", "rare")
 RARE = 2
+SIZE = len(CODES) + 1
+"""Codes of a column: one more than its categories, for values that have none. No row has it."""
 Groups = Mapping[str, Sequence[int]]
 _WHO = "who"
 _BEYOND = 2
@@ -85,7 +87,7 @@ class Pair:
         canary: bool,
     ) -> NDArray[np.float64]:
         """An exact marginal, where some codes may be counted together and rows be weighed."""
-        group = {name: tuple((groups or {}).get(name, range(len(CODES)))) for name in clique}
+        group = {name: tuple((groups or {}).get(name, range(SIZE))) for name in clique}
         key = (clique, tuple(group.values()), weights, canary)
         if key not in self._known:
             counts = np.zeros([max(group[name]) + 1 for name in clique])

@@ -16,6 +16,7 @@ from understudy.mechanisms.api import Model
 from understudy.model.labelled import LabelledModel
 from understudy.model.labels import ClassLabels
 from understudy.model.shuffled import ShuffledColumns
+from understudy.model.visible import visible
 from understudy.pipeline import synthesize
 
 
@@ -86,15 +87,15 @@ def _made(split: Split, arm: Arm, cell: Cell, train: Codes) -> tuple[float, dict
     rows = split.codes(release.table)
     seconds = time.process_time() - start
     rng = np.random.default_rng([19, cell.seed])
-    others = {draw: _more(release.model, draw, train, rng) for draw in cell.draws[1:]}
+    others = {draw: _more(release.model, draw, split, train, rng) for draw in cell.draws[1:]}
     return seconds, {Draw.ONCE: rows, **others}
 
 
-def _more(model: Model, draw: Draw, train: Codes, rng: np.random.Generator) -> Codes:
+def _more(model: Model, draw: Draw, split: Split, train: Codes, rng: np.random.Generator) -> Codes:
     """Other rows from the same model."""
-    count = len(next(iter(train.values())))
+    count, hidden = len(split.train), split.encoding.hidden
     if draw in TIMES:
-        return _whole(model.sample(TIMES[draw] * count, rng))
+        return _whole(visible(model, hidden).sample(TIMES[draw] * count, rng))
     assert isinstance(model, LabelledModel)  # noqa: S101 - no other arm has such draws
     assert isinstance(model.labels, ClassLabels)  # noqa: S101 - every target here is a list
     labels, features = model.labels, model.features
@@ -103,7 +104,8 @@ def _more(model: Model, draw: Draw, train: Codes, rng: np.random.Generator) -> C
     if draw is Draw.SHUFFLED:
         # The paper's features: every real value of every column. A reveal: nothing is promised.
         features = ShuffledColumns.of(features.domain, train)
-    return _whole(replace(model, features=features, labels=labels).sample(count, rng))
+    changed = replace(model, features=features, labels=labels)
+    return _whole(visible(changed, hidden).sample(count, rng))
 
 
 def _judged(split: Split, arm: Arm, rows: Codes, test: Codes, seed: int) -> Drawn:

@@ -13,6 +13,7 @@ from understudy.experiments.reps.split import Split
 from understudy.experiments.reps.unledgered import Unledgered
 from understudy.mechanisms.api import Model
 from understudy.mechanisms.reps import Reps
+from understudy.model.visible import visible
 from understudy.pipeline import synthesize
 from understudy.privacy.budget import Budget
 from understudy.privacy.ledger import Ledger
@@ -138,4 +139,5 @@ def _released(split: Split, schema: Schema, budget: Budget, codes: Codes, seed: 
 
 
 def _drawn(model: Model, encoding: Encoding, count: int, rng: np.random.Generator) -> Rows:
-    return from_arrow(encoding.decode(model.sample(count, rng), rng), encoding.schema)
+    rows = visible(model, encoding.hidden).sample(count, rng)
+    return from_arrow(encoding.decode(rows, rng), encoding.schema)

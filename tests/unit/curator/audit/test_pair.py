@@ -9,7 +9,7 @@ from understudy.privacy.unit import Person, Record, Replacement
 from understudy.privacy.weights import UNIT, RowWeights
 
 CLIQUES = [(), ("a",), ("b", "a"), ("a", "b", "c")]
-WEIGHTS = RowWeights.of({"a": [0, 2, 1], "c": [0, 1, 0]}, [1, 3], [UNIT, 512, 100])
+WEIGHTS = RowWeights.of({"a": [0, 2, 1, 0], "c": [0, 1, 0, 3]}, [1, 3], [UNIT, 512, 100])
 PLENTY = Budget(1e9, 1e-5)
 
 
@@ -40,7 +40,7 @@ def test_the_auditor_counts_what_the_ledger_counts(unit, canary, weights):
     # At so small a scale the noise is 0.
     pair = Pair(unit)
     with Ledger.open(pair.table(canary=canary), pair.schema, PLENTY, unit=unit) as ledger:
-        groups = {"a": [1, 0, 1], "b": [0, 0, 0]}
+        groups = {"a": [1, 0, 1, 2], "b": [0, 0, 0, 0]}
         for ask, merged in ((ledger, None), (ledger.merged(groups), groups)):
             for answer in ask.measure(CLIQUES, scale=1e-3, weights=weights):
                 mine = pair.counts(answer.clique, merged, weights, canary=canary)

@@ -126,7 +126,7 @@ def test_without_a_ledger_answers_are_the_same_but_for_noise(small):
     half = np.where(encoding.codes(table)["a"] == 0, 512, UNIT)
     outside = Unledgered(encoding, encoding.codes(table), half, Fraction(10**12), rng)
     with Ledger.open(table, schema, Budget(1e5, 1e-9)) as ledger:
-        weights = ledger.weigh({"a": [1, 0, 0, 0, 0]}, [1], [UNIT, 512])
+        weights = ledger.weigh({"a": [1, 0, 0, 0, 0, 0]}, [1], [UNIT, 512])
         inside = Reps().fit(ledger.weighted(weights))
     model = Reps().fit(outside)
     assert outside.rest() == 0
@@ -134,7 +134,9 @@ def test_without_a_ledger_answers_are_the_same_but_for_noise(small):
     assert model.total < count
     for one, other in zip(model.steps, inside.steps, strict=True):
         assert (one.given, one.new) == (other.given, other.new)
-        np.testing.assert_allclose(one.shares, other.shares, atol=1e-3)
+        # Nobody has the hidden class, of which noise alone tells.
+        seen = slice(encoding.hidden["y"] if one.given else None)
+        np.testing.assert_allclose(one.shares[seen], other.shares[seen], atol=1e-3)
 
 
 def test_noise_outside_is_that_of_a_ledger(small):
@@ -180,7 +182,8 @@ def test_weights_are_those_that_arms_are_named_for(small):
         given = of(arm)[1].given
         assert given.weights.max() == UNIT
         assert 0 < given.weights.min() < UNIT
-        share = 0.25 if arm is RELEASED else 0.1
+        # A release counts strays with a hundredth beforehand.
+        share = 0.01 + 0.99 * 0.25 if arm is RELEASED else 0.1
         assert float(given.spent / given.budget.rho) == pytest.approx(share, rel=1e-6)
         assert given.spent + given.rest == given.budget.rho
     assert {*of(REMOVAL)[1].given.weights} == {0, UNIT}
