@@ -153,8 +153,10 @@ class CodedRows:
         if not self.here:
             query = self._query(also) if also else self._codes
             return ((self.codes(batch), batch) for batch in batches(query, ROWS_PER_BLOCK))
+        # As text: beside a row without an id, whole numbers would travel as rounded doubles.
+        who = {name: value.cast("string") for name, value in self._who().items()}
         query = coded_table(
-            *self._what, as_stored=self._text, as_read=self._numbers, also=self._who() | also
+            *self._what, as_stored=self._text, as_read=self._numbers, also=who | also
         )
         coded = (
             (
