@@ -1,6 +1,6 @@
 """What a person should know about facts that were inferred under DP: made from noisy counts."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 
 from understudy.encode import Encoding
 from understudy.encode.labels import LabelCells
@@ -61,6 +61,7 @@ def discovery_notes(found: Discovered, plan: Plan, schema: Schema) -> tuple[str,
     columns = [name for name in plan.columns if name not in found.personal]
     return (
         *_unreadable(found.unread),
+        *_assumed(found.assumed, schema),
         *_without_signal(found, len(columns)),
         *_too_rare(found, plan, columns),
         *_beyond(found, schema),
@@ -97,6 +98,21 @@ def _unreadable(unread: Mapping[str, float]) -> Iterator[str]:
                 f"{mostly} values of column {name!r} cannot be read in the inferred format and "
                 f"are missing: about {share:.1%}. Declare `kind` and `format`, or a categorical "
                 "kind, to read it otherwise."
+            )
+
+
+def _assumed(names: Sequence[str], schema: Schema) -> Iterator[str]:
+    for name in names:
+        column = schema[name]
+        if column.format is not None:
+            yield (
+                f"Column {name!r}: its dates fit both day first and month first, and are read as "
+                f"{column.format}. Declare `format` if this is wrong."
+            )
+        else:
+            yield (
+                f"Column {name!r}: numbers such as 1,234 are read with a comma between thousands. "
+                'Declare decimal = "," if this is wrong.'
             )
 
 

@@ -48,7 +48,9 @@ class NumberPattern:
         # What is no number, such as a point alone, is refused by the plain grammar afterwards.
         number = f"([+-]?{digits}|[+-]?)(?:[{decimal}]([0-9]*))?([eE][+-]?[0-9]{{1,3}})?"
         before = f"(?:([+-]?){_BLANKS}{_affix(column.prefix)}{_BLANKS})?" if column.prefix else "()"
-        after = f"(?:{_BLANKS}{_affix(column.suffix)})?" if column.suffix else ""
+        after = f"(?:{_BLANKS}{_affix(column.suffix)})" if column.suffix else ""
+        if column.suffix and "%" not in column.suffix:
+            after += "?"  # but 0.5 beside 50 % is not 0.5 %
         return cls(f"^{_SPACE}{before}{number}{after}{_SPACE}$", decimal, thousands)
 
 

@@ -80,7 +80,15 @@ def written_dates(shapes: Counts, scale: float, *, text: bool) -> Written | None
         facts = {"format": _spelled(best)}
     kind = _kind(iso.sum(axis=2) if best.name is None else dated[rows].sum(axis=2), best)
     noise = scale * float(np.sqrt(max(found.sum(), 1)))
-    return Written(kind, float(counts.sum()), everything, masses, noise, certain, facts)
+    return Written(
+        kind, float(counts.sum()), everything, masses, noise, certain, facts, _assumed(best, dated)
+    )
+
+
+def _assumed(best: _Format, dated: Counts) -> bool:
+    """Return whether all dates fit day first and month first, so that none decides."""
+    also = _ALSO.get(best.name or "", "")
+    return also.startswith("ambiguous") and not dated[_row(str(best.name))].any()
 
 
 def _clear_dates(shapes: Counts, scale: float, *, text: bool) -> tuple[Counts, Counts]:

@@ -82,6 +82,8 @@ class Discovered:
     """By numeric column, about which share of its values it cannot hold: they are missing."""
     other: Mapping[str, float] = field(default_factory=dict)
     """By categorical column, about which share of the rows holds a value that is "other"."""
+    assumed: tuple[str, ...] = ()
+    """Columns whose values fit another format as well, and no value decides."""
 
 
 def malformed(ledger: Ledger) -> MalformedRecords | None:
@@ -207,6 +209,7 @@ def discover(
         personal=personal,
         unread={name: seen[name].unread for name in fine},
         other={name: one.other for name, one in found.items() if one.other > 0},
+        assumed=tuple(name for name in fine if name not in personal and seen[name].assumed),
     )
 
 

@@ -37,6 +37,8 @@ class Written:
     certain: Cells
     """Which cells hold values for certain."""
     facts: dict[str, Any] = field(default_factory=dict)
+    assumed: bool = False
+    """Whether the values fit another way of writing as well, and no value decides."""
 
 
 def clear(counts: Counts, scale: float, least: float = STANDS_OUT) -> Counts:

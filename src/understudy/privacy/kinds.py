@@ -60,6 +60,8 @@ class Looks:
     """The share of values that a column of this kind cannot hold, about: they are missing."""
     missing: float = 0.0
     """A noisy count of missing values, with those that such a column cannot hold."""
+    assumed: bool = False
+    """Whether the values fit another way of writing as well, and no value decides."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -111,7 +113,8 @@ def looks(
         return Looks(None, bool(null))
     facts = {} if written is None else _new_facts(column, kind, written)
     share = max(unread, 0.0) / max(seen.values, 1.0)
-    return Looks(kind, bool(null), span, facts, unread=min(share, 1.0), missing=missing)
+    assumed = bool(facts) and written is not None and written.assumed
+    return Looks(kind, bool(null), span, facts, None, min(share, 1.0), missing, assumed)
 
 
 def _seen(storage: Storage, shapes: Counts, scale: float) -> _Seen:

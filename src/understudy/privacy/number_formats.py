@@ -141,6 +141,11 @@ def written_numbers(shapes: Counts, scale: float, *, text: bool) -> Written | No
     if not everything > 0:
         return None
     best = _best_format(plain, written.sum(axis=1), affixed.sum(axis=2))
+    if _is_share(best.affix):
+        # 0.5 beside 50 % is not 0.5 %: numbers without the mark are not read.
+        none = (np.zeros_like(plain.rows), np.zeros_like(plain.certain))
+        plain = _Plain(*none, np.zeros_like(plain.masses))
+        written = np.zeros_like(written)
     masses, certain, parts = _masses(best, plain, written, affixed, shapes)
     spelled = best.affix is not None or best.forms
     decimals, facts = (
@@ -156,7 +161,13 @@ def written_numbers(shapes: Counts, scale: float, *, text: bool) -> Written | No
         facts |= {"prefix": prefix} if prefix else {"suffix": suffix}
     kind = Kind.INTEGER if decimals == 0 else Kind.REAL
     noise = scale * float(np.sqrt(max(parts, 1)))
-    return Written(kind, best.read, everything, masses, noise, certain, facts)
+    assumed = AMBIGUOUS in best.forms and {*best.forms} <= {AMBIGUOUS, PLAIN_WHOLE}
+    return Written(kind, best.read, everything, masses, noise, certain, facts, assumed)
+
+
+def _is_share(affix: int | None) -> bool:
+    """Whether an affix changes the value of a number, as a percent sign does."""
+    return affix is not None and "%" in "".join(AFFIXES[affix])
 
 
 def _plain(shapes: Counts, scale: float, *, text: bool) -> _Plain:
@@ -183,6 +194,8 @@ def _best_format(plain: _Plain, written: Counts, affixed: Counts) -> _Format:
         for decimal, thousands, forms in _FORMATS:
             bare = points if decimal == "." else whole
             counts = written if affix is None else written + affixed[affix]
+            if _is_share(affix):
+                bare, counts = 0.0, affixed[affix]
             if thousands == "." and counts[[POINTS, POINTS_COMMA]].any():
                 bare += float(plain.masses[list(_THREE_WRITTEN)].sum())
             read = bare + float(counts[list(forms)].sum())
