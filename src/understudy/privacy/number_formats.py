@@ -143,8 +143,12 @@ def written_numbers(shapes: Counts, scale: float, *, text: bool) -> Written | No
     best = _best_format(plain, written.sum(axis=1), affixed.sum(axis=2))
     if _is_share(best.affix):
         # 0.5 beside 50 % is not 0.5 %: numbers without the mark are not read.
-        none = (np.zeros_like(plain.rows), np.zeros_like(plain.certain))
-        plain = _Plain(*none, np.zeros_like(plain.masses))
+        plain = _Plain(
+            np.zeros_like(plain.rows),
+            np.zeros_like(plain.certain),
+            np.zeros_like(plain.masses),
+            np.zeros_like(plain.all_masses),
+        )
         written = np.zeros_like(written)
     masses, certain, parts = _masses(best, plain, written, affixed, shapes)
     spelled = best.affix is not None or best.forms
