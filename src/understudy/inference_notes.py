@@ -7,6 +7,7 @@ from understudy.encode.labels import LabelCells
 from understudy.encode.numbers import NumberCells
 from understudy.errors import listed
 from understudy.privacy.discover import Discovered, Plan
+from understudy.privacy.evidence import STANDS_OUT
 from understudy.privacy.found import Beyond
 from understudy.privacy.strays import stray_notes
 from understudy.schema import Schema
@@ -65,7 +66,7 @@ def discovery_notes(found: Discovered, plan: Plan, schema: Schema) -> tuple[str,
         *_without_signal(found, len(columns)),
         *_too_rare(found, plan, columns),
         *_beyond(found, schema),
-        *_uncertain(found.beyond, found.rows),
+        *_uncertain(found.beyond, plan.noise, found.rows),
     )
 
 
@@ -127,14 +128,14 @@ def _beyond(found: Discovered, schema: Schema) -> Iterator[str]:
         )
 
 
-def _uncertain(beyond: Mapping[str, Beyond], rows: float) -> Iterator[str]:
-    noise = {name: one.noise / max(rows, 1.0) for name, one in beyond.items()}
-    wide = {name: share for name, share in noise.items() if share > _UNCERTAIN}
+def _uncertain(beyond: Mapping[str, Beyond], noise: float, rows: float) -> Iterator[str]:
+    """Yield that tails may be lost: a cell with fewer rows does not stand out of its noise."""
+    wide = [name for name, one in beyond.items() if one.noise > _UNCERTAIN * max(rows, 1.0)]
     if wide:
-        least = max(wide.values())
         columns = "Column" if len(wide) == 1 else "Columns"
+        share = min(STANDS_OUT * noise / max(rows, 1.0), 1.0)
         yield (
-            f"{columns} {listed(wide)}: the inferred bounds are uncertain. Up to about "
-            f"{min(2 * least, 1.0):.1%} of the values may lie beyond each bound and are set to it. "
-            "Declare `bounds` to avoid this."
+            f"{columns} {listed(wide)}: the inferred bounds are uncertain. Up to about {share:.1%} "
+            "of the values may lie beyond each bound and are set to it, and a few released values "
+            "may lie beyond the real ones. Declare `bounds` to avoid this."
         )

@@ -86,6 +86,8 @@ def merged(fine: Histogram, rest: _Counts, rows: float) -> list[int]:
     """
     found = extent(fine.counts, fine.scale, rows)
     start, stop = (0, len(fine.counts)) if found is None else (found.start, found.stop)
+    # A tail shares no bin with what is dense: drawn evenly, that would fill the tail with rows.
+    breaks = () if found is None else found.breaks
     counts = rest[start:stop]
     alone = counts >= max(rows / MOST_MERGED, _CLEAR * fine.scale)
     together = float(np.maximum(counts[~alone], 0).sum())
@@ -94,12 +96,13 @@ def merged(fine: Histogram, rest: _Counts, rows: float) -> list[int]:
     mass = 0.0
     for place, count in enumerate(counts):
         full = mass >= enough or alone[place] or (place > 0 and alone[place - 1])
+        full = full or start + place in breaks
         if full and start + place > begins[-1]:
             begins.append(start + place)
             mass = 0.0
         mass += float(count)
     # A last bin of little mass joins the one before, unless that is a value of its own.
-    few = mass < enough / 2 and not alone[-1]
+    few = mass < enough / 2 and not alone[-1] and begins[-1] not in breaks
     if few and len(begins) > 1 and not alone[begins[-1] - start - 1]:
         begins.pop()
     return [*begins, stop]

@@ -16,6 +16,10 @@ _CERTAIN = 4.5
 """Standard deviations: of a thousand empty windows hardly one comes near it."""
 SHARP, EVIDENT = 8.0, 2.5
 """Standard deviations of a single cell at a sharp edge, and of a tail before it."""
+_THICKER = (1 / 8, 1 / 2)
+"""Of the density where the core begins."""
+_SHORT, _SHORT_CELLS = 0.15, 3
+"""How many cells a tail may have that is but noise: of the dense ones, and at least."""
 _WINDOWS = (1, 2, 4, 8, 16, 32, 64, 128)
 """Thin rows stand out in no single cell, but in several together."""
 _Counts = NDArray[np.float64]
@@ -28,6 +32,8 @@ class Extent(NamedTuple):
     stop: int
     before: float
     after: float
+    breaks: tuple[int, ...] = ()
+    """Cells inside the range where a tail thickens: what lies on either side is not alike."""
 
 
 def extent(counts: _Counts, scale: float, rows: float) -> Extent | None:
@@ -43,16 +49,21 @@ def extent(counts: _Counts, scale: float, rows: float) -> Extent | None:
     """
     if core_end(counts, scale) is None:
         return None
-    start = _start(counts, scale, rows)
-    stop = len(counts) - _start(counts[::-1], scale, rows)
+    start, first = _start(counts, scale, rows)
+    stop, last = _start(counts[::-1], scale, rows)
+    dense = len(counts) - first[0] - last[0]
+    start = _shortened(counts, start, first[0], scale, dense)
+    stop = len(counts) - _shortened(counts[::-1], stop, last[0], scale, dense)
     if start >= stop:  # hardly any rows: the most crowded cell is all there is
         start = int(np.argmax(counts))
         stop = start + 1
-    return Extent(start, stop, float(counts[:start].sum()), float(counts[stop:].sum()))
+    breaks = {*first, *(len(counts) - place for place in last)}
+    inside = tuple(sorted(place for place in breaks if start < place < stop))
+    return Extent(start, stop, float(counts[:start].sum()), float(counts[stop:].sum()), inside)
 
 
-def _start(counts: _Counts, scale: float, rows: float) -> int:
-    """Return how many cells at the start hold few rows."""
+def _start(counts: _Counts, scale: float, rows: float) -> tuple[int, list[int]]:
+    """Return how many cells at the start hold few rows, and where the tail after them thickens."""
     least, most = _FEWEST_BEYOND * max(rows, 1.0), _MOST_BEYOND * max(rows, 1.0)
     few = float(np.clip(scale, least, most))
     core = begin = 0
@@ -71,7 +82,22 @@ def _start(counts: _Counts, scale: float, rows: float) -> int:
     more = counts[start : core - 1]
     held = max(float(counts[:start].sum()), 0.0) + np.cumsum(more)
     certain = np.flatnonzero(held + scale * np.sqrt(np.arange(1, len(more) + 1)) <= most)
-    return start + (int(certain[-1]) + 1 if certain.size else 0)
+    start += int(certain[-1]) + 1 if certain.size else 0
+    rising = _rising(counts[:core])
+    return start, [int(np.argmax(rising >= share * rising[-1])) for share in _THICKER]
+
+
+def _shortened(counts: _Counts, start: int, dense: int, scale: float, core: int) -> int:
+    """Return a start after which the tail is short, unless its rows stand out of the noise.
+
+    Isotonic regression leaves a few rows in a tail of noise. Spread over many cells, they would be
+    values far from any real one.
+    """
+    most = max(_SHORT_CELLS, int(_SHORT * core))
+    tail = counts[start:dense]
+    if len(tail) <= most or tail.sum() > EVIDENT * scale * np.sqrt(len(tail)):
+        return start
+    return dense - most
 
 
 def _sharp_edge(counts: _Counts, scale: float) -> int:
