@@ -178,7 +178,7 @@ def synthesize(  # noqa: PLR0913 - each is a choice of its own, by name
         malformed = None if alone else discover.malformed(book)
         stated = book.schema
         known, notes = ((), ()) if plan is None else _discover(book, plan, chosen, tell)
-        missed = () if alone else strays.count(book, stated)
+        missed = () if alone else strays.count(book, stated, infer=not strict)
         asked, weighed = book, None
         if protection is not None:
             tell(protection.doing)

@@ -156,7 +156,8 @@ def test_columns_of_one_code_take_no_part_in_the_model(released):
 
 @with_columns(GRAMMAR)
 def test_cells_are_written_as_the_owner_writes_them(released, name):
-    typed = released.engine != "csv" and name in TYPED
+    # A tenth of the prices show that zeros at the end are written: noise may hide so few.
+    typed = name == "price" or (released.engine != "csv" and name in TYPED)
     found = values(released.cells[name])
     wrong = [cell for cell in found if not is_written(name, cell, TYPED[name] if typed else None)]
     assert wrong[:3] == []

@@ -359,7 +359,7 @@ def test_whoever_meets_a_condition_has_at_most_the_capped_weight(kind, storage):
 
     holds()
     # It is seen both ways, and not by capping everybody.
-    assert tally["meets"] > 50
+    assert tally["meets"] > 20
     assert tally["spared"]
 
 

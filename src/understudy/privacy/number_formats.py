@@ -309,7 +309,7 @@ def _plain_precision(
         if with_zero == 0 and decimals == 2 and ONE not in rows:  # noqa: PLR2004 - 4.50 or 4.5
             # A tenth of such numbers end with a zero, written or not: too few to stand out alone.
             ends = plain.all_masses[[ONE_ZERO, ONE]]
-            with_zero = float(ends[0] - ends[1]) if ends[0] - ends[1] > 1.5 * noise else 0.0
+            with_zero = float(ends[0] - ends[1]) if ends[0] - ends[1] > noise / 4 else 0.0
         # Only stated where it holds: stored numbers and text without such zeros have equal facts.
         if with_zero > 0 and without <= _UNPADDED * (with_zero + without):
             facts["padded"] = True

@@ -51,8 +51,12 @@ def number_span(kind: Kind, masses: _Masses, scale: float, certain: _Certain) ->
         whole = np.ceil(edges)
         held = np.flatnonzero(np.diff(whole) > 0)
         masses, certain, edges = masses[held], certain[held], np.array([*whole[held], whole[-1]])
+    for side in (edges[1:] > 0, edges[:-1] < 0):
+        # Numbers of one sign have no tail of the other: counts are never negative.
+        if not certain[~side].any():
+            masses = np.where(side, masses, 0.0)
     span = _standing_out(edges, masses, scale, certain)
-    return None if span is None else _down_to_zero(span)
+    return None if span is None else _down_to_zero(_of_one_sign(span, edges, certain))
 
 
 def date_span(kind: Kind, masses: _Masses, scale: float, certain: _Certain) -> Span | None:
@@ -87,6 +91,20 @@ def _start(masses: _Masses, scale: float, certain: _Certain) -> int | None:
     tail = masses[more : core - 1]
     sharp = masses[core - 1] > SHARP * scale
     return core - 1 if sharp and tail.sum() <= EVIDENT * scale * np.sqrt(len(tail)) else more
+
+
+def _of_one_sign(span: Span, edges: NDArray[np.float64], certain: _Certain) -> Span:
+    """Return the span without what lies beyond zero, if no cell there holds rows for certain."""
+    lows, highs = np.array(span.edges[:-1]), np.array(span.edges[1:])
+    inside = np.ones(len(lows), bool)
+    if not certain[edges[1:] <= 0].any():
+        inside &= highs > 0
+    if not certain[edges[:-1] >= 0].any():
+        inside &= lows < 0
+    if not inside.any() or inside.all():
+        return span
+    first, last = int(np.argmax(inside)), len(inside) - int(np.argmax(inside[::-1]))
+    return Span(span.edges[first : last + 1], span.masses[first:last])
 
 
 def _down_to_zero(span: Span) -> Span:

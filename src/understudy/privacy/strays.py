@@ -59,11 +59,14 @@ def share_of(stated: Schema) -> Fraction:
     return SHARE if counted(stated) else Fraction(0)
 
 
-def count(ledger: Ledger, stated: Schema) -> tuple[Measurement, ...]:
+def count(ledger: Ledger, stated: Schema, *, infer: bool = True) -> tuple[Measurement, ...]:
     """Count the strays of declared columns, by what was stated when the ledger was opened.
 
-    The same counts tell how precise real numbers are, and how booleans are spelled, where the
-    schema does not say so.
+    Args:
+        ledger: The ledger that pays.
+        stated: The facts before any query.
+        infer: Whether the same counts decide how precise real numbers are, and how booleans are
+            spelled, where the schema does not say so.
     """
     names = counted(stated, ledger.storage)
     if not names:
@@ -72,7 +75,8 @@ def count(ledger: Ledger, stated: Schema) -> tuple[Measurement, ...]:
     ledger.declare(STRAYS, list(names))
     ledger.recode(facts, strays=names)
     answers = ledger.measure([(name,) for name in names], rho=rho)
-    written = {one.clique[0]: _written(facts[one.clique[0]], one) for one in answers}
+    decided = answers if infer else ()
+    written = {one.clique[0]: _written(facts[one.clique[0]], one) for one in decided}
     columns = tuple(written.get(column.name, column) for column in facts)
     ledger.recode(replace(facts, columns=columns))
     return answers
