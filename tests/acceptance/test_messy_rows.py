@@ -185,7 +185,8 @@ def test_ages_and_visits_are_whole(released):
 @with_engines()
 def test_ratings_go_up_to_five_by_halves(released):
     found = numbers("rating", released.cells["rating"])
-    assert sorted({*found} - {*np.arange(0.5, 5.5, 0.5)})[:3] == []
+    # Noise may add a half step at the lower end.
+    assert sorted({*found} - {*np.arange(0.0, 5.5, 0.5)})[:3] == []
     assert {*found} >= {*np.arange(2.0, 5.5, 0.5)}  # each of these has 450 rows or more
 
 
