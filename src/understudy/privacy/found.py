@@ -127,7 +127,7 @@ def numbers(column: Column, fine: Fine, common: CommonValues | None, rows: float
         place = min(int(np.searchsorted(cells.edges, atom, side="right")), len(counts)) - 1
         counts[place] -= count
         variance[place] += spread
-    begins = merged(cells, counts, rows)
+    begins = _with_multiples(merged(cells, counts, rows), cells.edges, column)
     starts = [cells.edges[place] for place in begins]
     last = starts[-1] - 1 if cells.whole else starts[-1]
     bins = {
@@ -156,6 +156,25 @@ def numbers(column: Column, fine: Fine, common: CommonValues | None, rows: float
     else:
         column = replace(column, edges=cuts, atoms=atoms)
     return Found(column, _measured(column, bins, alone, fine), beyond=beyond)
+
+
+def _with_multiples(begins: list[int], edges: tuple[float, ...], column: Column) -> list[int]:
+    """Return where bins begin, without those that hold no multiple of the column's step."""
+    step = column.step or (None if column.decimals is None else 10.0**-column.decimals)
+    if step is None or column.kind is not Kind.REAL:
+        return begins
+
+    def holds(begin: int, end: int) -> bool:
+        return math.ceil(edges[begin] / step) * step < edges[end]
+
+    first, *inner, stop = begins
+    wide = [first]
+    for begin in inner:
+        if holds(wide[-1], begin):
+            wide.append(begin)
+    while len(wide) > 1 and not holds(wide[-1], stop):
+        wide.pop()
+    return [*wide, stop]
 
 
 def _with_bounds(column: Column, bounds: tuple[Number, Number]) -> Column:

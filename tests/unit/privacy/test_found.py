@@ -31,3 +31,15 @@ def test_a_bin_keeps_a_multiple_of_the_step_that_is_no_atom():
     np.testing.assert_array_equal(halves, np.round(halves))
     # What an atom held is counted in its bin.
     assert abs(found.measured.values.sum() - counts.sum()) < 1e-6
+
+
+def test_every_inferred_bin_holds_a_multiple_of_the_step():
+    edges = tuple(float(k) / 8 for k in range(41))
+    counts = np.full(40, 400.0)
+    column = Column(name="x", kind=Kind.REAL, decimals=1, step=0.5, null=False)
+    found = numbers(column, Fine(Histogram(edges, counts, 10.0, whole=False), 0.0), None, 16_000.0)
+    drawn = NumberCells(found.column)
+    codes = np.arange(len(drawn.bins), dtype=np.uint8)
+    values = np.asarray(drawn.decode(codes, np.random.default_rng(0)))
+    assert len(codes) > 5
+    assert (values * 2 == np.round(values * 2)).all()
