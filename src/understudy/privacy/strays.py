@@ -35,6 +35,8 @@ SHARE = Fraction(1, 100)
 """How much of ρ the count of strays takes, where there are declared columns."""
 _STANDS_OUT, _FEW = 4.5, 0.005
 """Standard deviations, and a share of the values, from which on a way of writing counts."""
+_HIDDEN = 0.25
+"""The share of the values that noise may hide where a way of writing is decided."""
 _CLEAR, _LITTLE = 3.0, 0.001
 """A share is noted from so many standard deviations of noise on, and from so much of all rows."""
 
@@ -88,8 +90,10 @@ def _written(column: Column, answer: Measurement) -> Column:
     if not cells.ways:
         return column
     counts = cells.by_way(answer.values)
-    clear = counts > _STANDS_OUT * float(np.max(answer.scale))
-    if not clear.any():
+    least = _STANDS_OUT * float(np.max(answer.scale))
+    clear = counts > least
+    # A finer way of writing must not be lost because noise hides so many values.
+    if not clear.any() or least > _HIDDEN * float(counts.sum()):
         return column
     facts: dict[str, Any]
     if column.kind is Kind.BOOLEAN:
